@@ -1,1 +1,1 @@
-"""Hosting the gateway of a home, and the desktop's own chat."""
+"""Gateway hosting for a home, and the desktop's own chat."""

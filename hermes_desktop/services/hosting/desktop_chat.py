@@ -1,4 +1,4 @@
-"""Talking to the assistant from this machine: send, stop, and what to say before."""
+"""The desktop's own chat: sending and stopping turns, and the checks made before sending."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ from hermes_desktop.state.records.records import SessionSummary
 
 RECENTLY_ACTIVE_S = 300.0
 _FAILED_TURN_ROWS = 4
-"""A failed turn leaves a prompt and at most a piece of a reply; one more shows what else came."""
+"""Rows to inspect: a prompt, at most one partial reply, and one more to detect other writes."""
 LOCAL_SOURCES = frozenset(
     {"desktop", "cli", "tui", "webui", "acp", "api_server", "local", "import"}
 )
@@ -37,12 +37,7 @@ _ANSWERED_ELSEWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class ChatReadiness:
-    """Whether a message can be sent, and if not, what is missing.
-
-    Attributes:
-        model: Name of the model that would answer, "" when there is none.
-        title: What is missing, "" when ready. ``detail`` and ``hint`` belong to it.
-    """
+    """Whether a message can be sent and, if not, what is missing."""
 
     ready: bool
     model: str = ""
@@ -52,25 +47,25 @@ class ChatReadiness:
 
 
 class DesktopChat:
-    """Everything the composer and ``hermes-desktop chat`` need.
+    """The chat operations behind the composer and ``hermes-desktop chat``.
 
     Attributes:
-        turns: Knows which turns other programs run.
+        turns: Detects turns that other programs run.
 
     Args:
         adapter: The desktop's own platform adapter inside the gateway.
-        db: For looking at a session before writing into it.
-        readers: The ``state-read`` worker.
-        writers: The ``state-write`` worker.
-        choose_model: Reads the configuration and names the model, given what was chosen for one
+        db: The database in which a session is checked before it is written to.
+        readers: The ``state-read`` worker thread.
+        writers: The ``state-write`` worker thread.
+        choose_model: Reads the configuration and returns the model, given the choices made for one
             conversation; blocking; raises ProviderError or ConfigError when there is none.
-        bus: Tells when our own turns end.
-        clock: For "was active a moment ago".
+        bus: The event bus that reports when our own turns end.
+        clock: The clock used to decide whether a session was active recently.
         paths: The home, for the command that continues a session in ``hermes``.
-        turns: Knows what other programs do.
+        turns: Detects turns that other programs run.
     """
 
-    def __init__(  # noqa: PLR0913 - what a chat touches
+    def __init__(  # noqa: PLR0913 - the dependencies of a chat
         self,
         adapter: DesktopAdapter,
         db: SessionDB,
@@ -98,37 +93,38 @@ class DesktopChat:
         bus.subscribe(GatewayStatusChanged, self._note_gateway)
 
     async def readiness(self, session: SessionSummary | None = None) -> ChatReadiness:
-        """Look at the configuration and the database again.
+        """Return whether a message can be sent; reads the configuration and database again.
 
         Args:
             session: The conversation that the next message goes to; None for a new one. A model
-                chosen for it with ``/model`` counts before the one in the settings.
+                chosen for it with ``/model`` takes precedence over the one in the settings.
         """
         chosen = {} if session is None else self._adapter.chosen_model(session.root_id)
         return await self._readers.run(self._readiness, chosen)
 
     async def others_in(self, session: SessionSummary) -> str:
-        """What to know of other people's programs before writing into a session, "" for nothing.
+        """Return a warning about foreign programs before a session is written to, or "".
 
-        Which session such a program works on is not known: the file that it has open holds all.
+        The session that a foreign program works on is unknown, because the file it has open holds
+        every session.
         """
         if self._adapter.running(session.id) or self.read_only_reason(session):
             return ""
         return await self._readers.run(self._others_in, session.id)
 
     async def folder_note(self, session: SessionSummary) -> str:
-        """Which folder an imported session had elsewhere, "" where there is nothing to know."""
+        """Return a note about an imported session's original working folder, or ""."""
         try:
             return (await self._readers.run(working_folder, self._db, session.id)).note
         except HermesError:
-            return ""  # it is gone; sending says so
+            return ""  # the session is gone; sending reports that
 
     def wait_for_others(self, tell: Tell) -> None:
-        """From now on messages wait for turns of other people's programs; ``tell`` hears of it."""
+        """Make messages wait for turns of foreign programs, and report each wait to ``tell``."""
         self._wait = ForeignWait(self.turns, self._readers, self._clock, tell)
 
     async def pass_gate(self, session_id: str, ending: asyncio.Event) -> None:
-        """What a turn awaits before it begins; see :meth:`ForeignWait.pass_gate`."""
+        """Wait until a turn may begin; see :meth:`ForeignWait.pass_gate`."""
         if self._wait is not None:
             await self._wait.pass_gate(session_id, ending)
 
@@ -140,22 +136,23 @@ class DesktopChat:
         source: str = "desktop",
         again: bool = False,
     ) -> Submitted:
-        """Hand a message to the gateway; the reply comes as events.
+        """Submit a message to the gateway; the reply arrives as events.
 
         Args:
-            text: What was typed, not blank.
+            text: The message text, not blank.
             session_id: The session to continue, None for a new one.
-            source: Tag of a row that begins here: ``desktop`` or ``cli``.
-            again: Its turn failed a moment ago. The stored prompt, and the piece of a reply that
-                may follow it, are taken back first, so that the session holds the message once.
+            source: Source tag of a session row that this message creates: ``desktop`` or ``cli``.
+            again: Whether this is a retry of a turn that has just failed. The stored prompt, and
+                the partial reply that may follow it, are removed first, so that the session holds
+                the message once.
 
         Returns:
-            The ids under which events and rows will come.
+            The ids that the resulting events and rows carry.
 
         Raises:
             StateError: The database may not be written.
             NotFoundError: The session is gone.
-            RefusedError: Another gateway answers this chat, see :meth:`read_only_reason`.
+            RefusedError: Another gateway answers this chat; see :meth:`read_only_reason`.
         """
         condition = self._db.condition
         if not condition.writable:
@@ -169,15 +166,15 @@ class DesktopChat:
         )
 
     async def stop(self, session_id: str) -> bool:
-        """Interrupt the running turn of a session; False when there is none."""
+        """Interrupt the running turn of a session; return False when there is none."""
         return await self._adapter.stop_turn(session_id)
 
     def is_running(self, session_id: str) -> bool:
-        """Whether a turn of this session runs or waits here."""
+        """Return whether a turn of this session runs or waits in this program."""
         return self._adapter.running(session_id)
 
     def note_for(self, session: SessionSummary | None) -> str:
-        """What the composer says about where an answer goes, "" when nothing is special."""
+        """Return the composer's note about where an answer goes, "" if nothing is special."""
         if session is None or session.source in LOCAL_SOURCES or session.source == "cron":
             return ""
         if self._attached:
@@ -186,10 +183,10 @@ class DesktopChat:
         return f"What you write here is stored in this session; it is not sent to {place}."
 
     def read_only_reason(self, session: SessionSummary | None) -> str:
-        """Why nothing may be written into a session just now, "" when it may.
+        """Return why nothing may be written to a session at the moment, or "" if it may.
 
-        While another gateway has the home, chats of messaging platforms are its own; where Hermes'
-        gateway is the only writer, everything is.
+        While another gateway hosts the home, chats of messaging platforms are read-only here. Where
+        Hermes' gateway is the only writer, every session is.
         """
         home = self._db.condition.home
         if not home.may_write:
@@ -200,21 +197,21 @@ class DesktopChat:
         return _ANSWERED_ELSEWHERE
 
     def command_elsewhere(self, session: SessionSummary | None) -> str:
-        """The command that goes on in ``hermes``, "" where messages are sent from here.
+        """Return the command that continues in ``hermes``, or "" where messages are sent from here.
 
         Args:
-            session: The session to go on with; None for a new one.
+            session: The session to continue; None for a new one.
         """
         if self._db.condition.home.may_write:
             return ""
         return continue_command(self._paths, None if session is None else session.id)
 
     async def continue_in_copy(self, session: SessionSummary) -> str:
-        """Copy a conversation into a new session of the desktop; its id.
+        """Copy a conversation into a new desktop session and return its id.
 
         Raises:
             NotFoundError: The session is gone.
-            StateError: The copy cannot be written; there is none then.
+            StateError: The copy cannot be written; no copy exists then.
         """
         copy_id = new_session_id(self._clock.now())
         branch = Branch(session.id, copy_id, source="desktop")
@@ -283,6 +280,6 @@ class DesktopChat:
 
 
 def _is_answered_by_gateways(source: str) -> bool:
-    """Whether sessions of this source are chats of a messaging platform."""
+    """Return whether sessions of this source are chats of a messaging platform."""
     platform = platform_or_none(source)
     return source not in LOCAL_SOURCES and platform not in {None, Platform.LOCAL, Platform.DESKTOP}

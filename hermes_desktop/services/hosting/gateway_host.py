@@ -1,8 +1,8 @@
-"""The gateway of a home as window, tray and command line see it: start, stop, state.
+"""Facade over the gateway of a home for the window, tray and command line: start, stop, status.
 
-Two runners stand behind it. The *private* one serves the desktop's own chat for the whole life of
-the program. The *hosted* one serves the messaging platforms, is built anew from re-read settings
-at every start, and lives only while this program holds the identity of the home.
+It manages two runners. The *private* one serves the desktop's own chat for the whole life of the
+program. The *hosted* one serves the messaging platforms; it is rebuilt from re-read settings at
+every start, and exists only while this program holds the identity of the home.
 """
 
 import asyncio
@@ -50,16 +50,16 @@ DRAIN_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class HostSetup:
-    """What a host is given beside the parts of its gateway.
+    """Configuration of a host, apart from the parts of its gateway.
 
     Attributes:
-        autostart: Start with the program, and when another gateway crashed.
-        take_up_after_s: How long after that.
-        work_look_s: How often to look for work that would not run.
-        checks: Sandbox, system, services.
-        end_program: Ends the process at once, from any thread, when our gateway does not stop
-            while another one runs.
-        program: What our other programs are told of this one.
+        autostart: Whether the gateway starts with the program, and after another gateway crashed.
+        take_up_after_s: Seconds to wait after such a crash.
+        work_look_s: Seconds between two checks for scheduled work that would not run.
+        checks: Sandbox, operating system and service checks.
+        end_program: Ends the process at once, from any thread, when our gateway does not stop while
+            another one runs.
+        program: The name under which this program is shown to our other programs.
     """
 
     paths: HermesPaths
@@ -75,24 +75,24 @@ class HostSetup:
 class GatewayHost(PlatformWishes):
     """Hosts the gateway of one home, or follows the one that another program hosts.
 
-    Everything is called on the loop. What became of a call stands in :attr:`status`, and each
-    change of that is published once as :class:`GatewayStatusChanged`; nobody else publishes it.
-    None of the calls raises because a gateway could not be started; calls that come while
-    another one is at work join it.
+    All methods are called on the event loop. The result of a call is stored in :attr:`status`, and
+    each change of it is published once as :class:`GatewayStatusChanged`, which no other class
+    publishes. No method raises because a gateway could not be started. A call made while another
+    one is in progress joins it.
 
-    The states, in the words of the event: ``stopped`` (nobody hosts the home, ``refusal`` says
-    why if somebody wanted to), ``starting`` (also while it comes back), ``running``,
-    ``working``, ``degraded``, ``stopping`` and ``attached`` (``other`` is the gateway that has
-    the home). A ``stopped`` is final until a person starts it again (``offers_start``: ask them),
-    unless ``detail`` says when it starts by itself. ``running_turns`` always includes those of
-    the desktop's own chat.
+    The states of the event are ``stopped`` (no program hosts the home; ``refusal`` gives the reason
+    if a start was attempted), ``starting`` (also during a restart), ``running``, ``working``,
+    ``degraded``, ``stopping`` and ``attached`` (``other`` is the gateway that hosts the home).
+    ``stopped`` is final until the user starts the gateway again (``offers_start``: ask them),
+    unless ``detail`` says when it starts automatically. ``running_turns`` always includes the turns
+    of the desktop's own chat.
 
     Args:
-        setup: Whose home, and what surrounds it.
-        parts: What a hosted gateway is made of.
+        setup: The home and the configuration of the host.
+        parts: The dependencies of a hosted gateway.
         private: The runner of the desktop's own chat; None without one.
-        bus: Gets the status, and notices about settings.
-        clock: Where the time comes from.
+        bus: The event bus for the status and for notices about settings.
+        clock: The clock.
     """
 
     def __init__(
@@ -130,32 +130,32 @@ class GatewayHost(PlatformWishes):
 
     @property
     def status(self) -> GatewayStatusChanged:
-        """How it is now, as it was published last."""
+        """The current status, as last published."""
         return self._board.status
 
     def look(self) -> GatewayStatusChanged:
-        """As :attr:`status`, with when each platform was last heard of: that is not published."""
+        """Return :attr:`status` plus the last contact of each platform, which is not published."""
         hosted, status = self._hosted, self._board.status
         return status if hosted is None else replace(status, platforms=hosted.health())
 
     @property
     def state(self) -> GatewayState:
-        """The state alone."""
+        """The state of :attr:`status` alone."""
         return self._board.status.state
 
     @property
     def other_follows(self) -> bool:
-        """Whether the other gateway, if there is one, takes changed settings by itself."""
+        """Whether the other gateway, if there is one, picks up changed settings automatically."""
         other = self._board.status.other
         return other is not None and other.name == ANOTHER_DESKTOP
 
     @property
     def ended_by(self) -> EndCause | None:
-        """What ended the gateway that was hosted last; None if it was not hosted at all."""
+        """The cause that ended the last hosted gateway; None if none was hosted."""
         return self._ended_by
 
     async def open(self, *, host: bool = True) -> None:
-        """Start the desktop's own chat, begin to watch who is the gateway, start by itself.
+        """Start the desktop's own chat and identity watch, and the gateway if autostart allows it.
 
         Returns before the hosted gateway runs: follow :attr:`status`. Called once.
 
@@ -183,17 +183,17 @@ class GatewayHost(PlatformWishes):
         """Start hosting; returns when the gateway runs, is refused or attached.
 
         Args:
-            insist: A person knows what stands against it and wants it all the same; overrides
-                what may be insisted on (see :attr:`HostingRefusal.may_insist`).
+            insist: Whether the user confirmed the start despite a known objection; overrides what
+                may be insisted on (see :attr:`HostingRefusal.may_insist`).
         """
         await self._bring_up(insist=insist)
 
     async def take_over(self, *, insist: bool = False) -> None:
         """Ask the other gateway to stop and host the home instead; may take two minutes.
 
-        Only on a person's word. The progress stands in ``status.detail``. One that does not go,
-        or that something brings back, is left alone: the state stays ``attached`` and
-        ``refusal`` says why. :meth:`stop` ends the waiting.
+        Called only at the user's explicit request. Progress is reported in ``status.detail``. A
+        gateway that does not stop, or that is restarted by something else, is left alone: the state
+        stays ``attached`` and ``refusal`` says why. :meth:`stop` ends the wait.
 
         Args:
             insist: As in :meth:`start`.
@@ -201,12 +201,12 @@ class GatewayHost(PlatformWishes):
         await self._bring_up(insist=insist, take_over=True)
 
     async def stop(self, *, drain_s: float = DRAIN_S) -> None:
-        """Stop hosting and give the home back; the desktop's own chat goes on.
+        """Stop hosting and release the home; the desktop's own chat continues.
 
-        Nothing starts it again by itself until the program is started anew.
+        The gateway does not start automatically again until the program is restarted.
 
         Args:
-            drain_s: How long running turns may take to end by themselves; progress stands in
+            drain_s: Seconds that running turns are given to finish; progress is reported in
                 ``status.detail``.
         """
         self._return.forbid()
@@ -214,7 +214,7 @@ class GatewayHost(PlatformWishes):
         await self._board.published()
 
     async def restart(self, *, drain_s: float = DRAIN_S) -> None:
-        """Stop, read the settings again, start. Starts what was stopped.
+        """Stop, re-read the settings and start. Also starts a stopped gateway.
 
         Args:
             drain_s: As in :meth:`stop`.
@@ -228,11 +228,11 @@ class GatewayHost(PlatformWishes):
         await self._board.published()
 
     def restart_soon(self) -> None:
-        """Restart without waiting for it, as a chat asks for."""
+        """Schedule a restart without waiting for it, as requested from a chat."""
         self._tasks.start(self.restart(), name="gateway restart")
 
     def hurry(self) -> None:
-        """Interrupt the turns that a stop, restart or close waits for, now."""
+        """Interrupt at once the turns that a stop, restart or close is waiting for."""
         now = self._clock.monotonic()
         if self._life is not None and self._life.ending is not None:
             self._life.end(Ending(self._life.ending.cause, now, comes_back=True))
@@ -240,7 +240,7 @@ class GatewayHost(PlatformWishes):
             self._private.hurry()
 
     async def close(self, *, drain_s: float = DRAIN_S) -> None:
-        """Stop both runners, give the home back, watch no more; nothing of it runs afterwards.
+        """Stop both runners, release the home and stop watching; nothing runs afterwards.
 
         A second call does nothing.
 
@@ -266,7 +266,7 @@ class GatewayHost(PlatformWishes):
             self._undone.follow(promised=False)
             await self._board.published()
 
-    # Lives
+    # Hosting lives
 
     async def _bring_up(self, *, insist: bool, take_over: bool = False) -> None:
         if self._identity is None or self._closing:
@@ -312,7 +312,7 @@ class GatewayHost(PlatformWishes):
         identity = self._identity
         gone = self._ended_by == "gone" and self._return.allowed
         if gone and identity is not None and identity.foreign is None:
-            self._tasks.start(self._come_back(), name="gateway return")  # it is gone already
+            self._tasks.start(self._come_back(), name="gateway return")  # it has gone already
 
     async def _end(self, ending: Ending) -> None:
         if self._life is not None and self._living is not None:
@@ -334,7 +334,7 @@ class GatewayHost(PlatformWishes):
     def _hosted(self) -> HostedGateway | None:
         return self._life.hosted if self._life is not None else None
 
-    # News
+    # Events
 
     def _publish(self, status: GatewayStatusChanged) -> None:
         self._bus.publish(status)
@@ -369,7 +369,7 @@ class GatewayHost(PlatformWishes):
             self._identity.confirm_stopped()
 
     async def _come_back(self) -> None:
-        """The other gateway went away: host the home if it crashed and that is wanted."""
+        """Host the home after the other gateway went away, if it crashed and that is allowed."""
         board = self._board
         if await self._return.is_due(board.explain, board.offer_start) and self._life is None:
             identity = self._identity
@@ -380,7 +380,7 @@ class GatewayHost(PlatformWishes):
         self._bus.publish(settings_notice(warnings))
 
     async def _tell_closing(self, drain_s: float) -> None:
-        """Say what closing waits for, the turns of the desktop's own chat included."""
+        """Report what closing waits for, the turns of the desktop's own chat included."""
         until = self._until(drain_s)
         while (left := until - self._clock.monotonic()) > 0:
             if turns := self._board.status.running_turns:

@@ -1,4 +1,4 @@
-"""What makes a runner take commands and know its people."""
+"""Wiring that lets a runner execute commands and authorize senders."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 class SupervisedPlatforms:
-    """The platforms of a hosted gateway by their names, as commands say them."""
+    """The platforms of a hosted gateway, addressed by name as in commands."""
 
     def __init__(self, supervisor: PlatformSupervisor) -> None:
         self._supervisor = supervisor
 
     def platforms(self) -> tuple[PlatformHealth, ...]:
-        """How they do, by name."""
+        """Return the health of each platform, sorted by name."""
         return self._supervisor.health()
 
     async def pause(self, platform: str) -> None:
-        """Leave a platform.
+        """Disconnect a platform until it is resumed.
 
         Raises:
             RefusedError: It is not served here.
@@ -44,7 +44,7 @@ class SupervisedPlatforms:
         await self._supervisor.pause(found)
 
     async def resume(self, platform: str) -> None:
-        """Serve a paused platform again. Errors as in :meth:`pause`."""
+        """Resume a paused platform. Errors as in :meth:`pause`."""
         found = platform_or_none(platform)
         if found is None or not self._supervisor.serves(found):
             raise _not_served(platform)
@@ -60,12 +60,12 @@ def _not_served(platform: str) -> RefusedError:
 def take_commands(
     runner: GatewayRunner, parts: "HostedParts", platforms: PlatformSupervisor | None = None
 ) -> None:
-    """Let a runner take commands.
+    """Install the command dispatch in a runner.
 
     Args:
-        runner: Made and not started yet.
-        parts: What runners share.
-        platforms: Those of a hosted gateway; None for the desktop's own chat.
+        runner: A runner that is not started yet.
+        parts: The dependencies shared by runners.
+        platforms: The platforms of a hosted gateway; None for the desktop's own chat.
     """
 
     def choose_model(override: Mapping[str, str]) -> ModelChoice:
@@ -93,7 +93,7 @@ def take_commands(
 
 
 def know_people(runner: GatewayRunner, parts: "HostedParts") -> None:
-    """Let a runner look at who may write: settings, ``.env`` and pairing as they stand now."""
+    """Let a runner authorize senders by the live settings, ``.env`` and pairing store."""
     runner.access = Access(
         runner.config,
         live_lookup(parts.paths, parts.environ),

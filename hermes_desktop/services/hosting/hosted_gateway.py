@@ -1,4 +1,4 @@
-"""One run of the gateway that serves the messaging platforms, built from settings just read."""
+"""One run of the gateway that serves the messaging platforms, built from freshly read settings."""
 
 import asyncio
 import logging
@@ -56,20 +56,20 @@ _DRAIN_LOOK_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class HostedParts:
-    """What every run of the gateway is made of; shared with the desktop's own chat.
+    """The dependencies of every run of the gateway, shared with the desktop's own chat.
 
     Attributes:
         turns: Worker threads of turns.
-        turn_leases: One turn per conversation at a time in the whole program.
-        turn_slots: No more turns than workers in the whole program.
-        program_locks: One turn per conversation among all our programs.
-        open_turns: Knows which turns other programs run.
+        turn_leases: Locks that allow one turn per conversation at a time in this program.
+        turn_slots: Semaphore that allows at most as many turns as workers in this program.
+        program_locks: Locks that allow one turn per conversation across all our programs.
+        open_turns: Detects turns that other programs run.
         locks: The locks of bot tokens, used on ``worker`` alone.
-        worker: Where everything about hosting runs that blocks, one at a time.
-        commands: Where commands and looks at senders block.
+        worker: The worker thread for blocking calls about hosting, one at a time.
+        commands: The worker threads for commands and sender authorization.
         environ: The process environment.
-        plugins: Those of the home.
-        background: What runs beside the conversations.
+        plugins: The plugins of the home.
+        background: Work that runs beside the conversations.
     """
 
     paths: HermesPaths
@@ -95,12 +95,12 @@ class HostedParts:
 
 @dataclass(frozen=True, slots=True)
 class HostCalls:
-    """What a run of the gateway tells whoever started it, on the loop.
+    """Callbacks of a run of the gateway to its owner, called on the event loop.
 
     Attributes:
-        announce: How it is doing, its platforms included.
-        explain: What is special, for a person; "" when nothing is.
-        restart: A chat asks for a restart.
+        announce: Receives its status, including its platforms.
+        explain: Receives a user-facing note about a special condition; "" when there is none.
+        restart: Called when a chat requests a restart.
     """
 
     announce: Callable[[RunnerReport], None]
@@ -109,29 +109,29 @@ class HostCalls:
 
 
 class _Hold:
-    """The identity as the runner sees it: it says what is so; the host gives the home back."""
+    """The identity as the runner sees it: updates are forwarded, the host does the release."""
 
     def __init__(self, identity: GatewayIdentity) -> None:
         self._identity = identity
 
     def update(self, fields: Mapping[str, Any]) -> None:
-        """Change what the state file says."""
+        """Update fields of the state file."""
         self._identity.update(fields)
 
     def release(self) -> bool:
-        """Nothing: token locks are given back first, and there may be no time to wait for all."""
+        """Do nothing: token locks are released first, and waiting for all may take too long."""
         return True
 
 
 class HostedGateway:
-    """Started once, left once. For one loop.
+    """One run of the gateway, started once and left once. For one event loop.
 
     Args:
-        parts: What it is made of.
+        parts: The dependencies.
         config: The settings.
-        record: The identity process, which the tokens' locks name.
-        identity: Is told what the state file shall say.
-        calls: Who hears of it.
+        record: The identity process, which the token locks name.
+        identity: The identity that receives the fields of the state file.
+        calls: The callbacks to the owner.
     """
 
     def __init__(
@@ -205,30 +205,30 @@ class HostedGateway:
         )
 
     def serves(self, platform: str) -> Platform | None:
-        """The platform of that name, if it sees to it."""
+        """Return the platform of that name if this gateway serves it."""
         found = platform_or_none(platform)
         return found if found is not None and self._platforms.serves(found) else None
 
     @property
     def runner(self) -> GatewayRunner:
-        """What answers its messages."""
+        """The runner that answers its messages."""
         return self._runner
 
     @property
     def platforms(self) -> PlatformSupervisor:
-        """Its platforms."""
+        """The supervisor of its platforms."""
         return self._platforms
 
     async def replace_config(self, config: GatewayConfig) -> ConfigReplaced:
-        """Go on with other settings; see :meth:`PlatformSupervisor.replace_config`."""
+        """Apply other settings; see :meth:`PlatformSupervisor.replace_config`."""
         usable, waiting = usable_now(self._runner.config, config)
         self._runner.use_config(usable)
         return ConfigReplaced(await self._platforms.replace_config(usable), waiting)
 
-    # Life
+    # Lifecycle
 
     async def start(self) -> None:
-        """Begin; returns when each platform was tried once.
+        """Start; returns when each platform was tried once.
 
         Raises:
             HermesError: It cannot run.
@@ -247,17 +247,17 @@ class HostedGateway:
         await self._runner.tell_startup()
 
     async def leave(self, wish: EndingWish) -> None:
-        """Take no new turns, let running ones end, leave the platforms; within what is wished.
+        """Accept no new turns, let running ones finish, and disconnect the platforms in time.
 
         Args:
-            wish: Who wants it, and how soon; platforms are left first if that is somebody
-                outside, else after the turns.
+            wish: The requests to end; platforms are disconnected first if a request comes from
+                another process, else after the turns.
         """
         self._quiet_watch.stop()
         self._parts.background.remove(self._runner)
         for asking in (self._runner.approvals, self._runner.questions):
             if asking is not None:
-                asking.close()  # turns that wait for a person's word end by themselves then
+                asking.close()  # turns that wait for an approval or answer end then
         stopping = [asyncio.ensure_future(self._stop_runner(wish.now()))]
         try:
             platforms_stop = False
@@ -281,11 +281,11 @@ class HostedGateway:
                 self._hooks.close()
 
     async def free_tokens(self) -> None:
-        """Give back every token's lock that is still held."""
+        """Release every token lock that is still held."""
         await self._parts.worker.run(self._parts.locks.release_all)
 
     async def renew(self, record: GatewayRecord) -> None:
-        """Let the tokens' locks name another identity process."""
+        """Rewrite the token locks to name another identity process."""
         self._record = record
         lost = await self._parts.worker.run(self._parts.locks.rename_all, record)
         for name, owner in lost.items():
@@ -293,13 +293,13 @@ class HostedGateway:
             if platform is not None:
                 self._platforms.token_lost(platform, owner)
 
-    def _be_quiet(self, wanted: bool) -> None:  # noqa: FBT001 - what was found
-        """A tool asks for no new turns, for as long as its file lies there."""
+    def _be_quiet(self, wanted: bool) -> None:  # noqa: FBT001 - the value that the check found
+        """Refuse new turns for as long as the drain request file exists."""
         self._runner.refuse_turns(asked_to_drain() if wanted else None)
         self._calls.explain(asked_to_drain().title if wanted else "")
 
     async def _stop_runner(self, ending: Ending) -> None:
-        """Called again, it only becomes quicker."""
+        """Stop the runner; a repeated call only makes it quicker."""
         now = self._parts.clock.monotonic()
         await self._runner.stop(
             max(0.0, ending.drain_until - now),
@@ -322,10 +322,10 @@ class HostedGateway:
             keeps_outbox=config.running.delivery_ledger,
         )
 
-    # News
+    # Status
 
     def health(self) -> tuple[PlatformHealth, ...]:
-        """How the platforms do at this moment, sorted by name."""
+        """Return the current health of the platforms, sorted by name."""
         return self._platforms.health()
 
     def _wire(self, adapter: PlatformAdapter) -> None:

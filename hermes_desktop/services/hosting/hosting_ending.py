@@ -1,4 +1,4 @@
-"""How a hosted gateway ends: who wants it, how much time is left, and whether it comes back."""
+"""Requests to end a hosted gateway: cause, remaining time, and whether it restarts."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -27,15 +27,16 @@ _FROM_OUTSIDE = frozenset({"stop", "takeover", "kill"})
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """One wish that the gateway end.
+    """One request to end the gateway.
 
     Attributes:
-        drain_until: Until when running turns may end by themselves, on the monotonic clock.
-        deadline: When the home must have been given back; None: nobody waits for it.
-        comes_back: The gateway is started again afterwards, with settings read anew.
-        from_outside: Platforms are left at once, before turns end: who asked waits for that.
-        identity_gone: There is nothing left to give back.
-        words: What a person reads about it; "" when they wanted it.
+        drain_until: Time on the monotonic clock until which running turns may finish.
+        deadline: Time by which the home must be released; None when nothing waits for it.
+        comes_back: Whether the gateway is started again afterwards with re-read settings.
+        from_outside: Whether platforms are disconnected at once, before turns end, because the
+            requesting process waits for that.
+        identity_gone: Whether the identity is already lost, so that there is nothing to release.
+        words: The explanation shown to the user; "" when the user made the request.
     """
 
     cause: EndCause
@@ -48,11 +49,11 @@ class Ending:
 
     @property
     def stopped_from_outside(self) -> bool:
-        """Whether somebody else wanted it to stay off: it never comes back by itself then."""
+        """Whether another process stopped it for good, so that it never restarts automatically."""
         return self.cause in _FROM_OUTSIDE
 
     def and_also(self, other: "Ending") -> "Ending":
-        """Both wishes: the shorter time counts, and it comes back only if both want that."""
+        """Merge two requests: the earlier times apply, and it restarts only if both want that."""
         deadlines = [each.deadline for each in (self, other) if each.deadline is not None]
         final = other if self.comes_back and not other.comes_back else self
         return replace(
@@ -66,7 +67,7 @@ class Ending:
 
 
 def asked_by(event: StopRequested) -> Ending:
-    """The ending that somebody outside asked for."""
+    """Return the ending for a stop requested by another process."""
     return Ending(
         event.kind,
         event.drain_until,
@@ -78,7 +79,7 @@ def asked_by(event: StopRequested) -> Ending:
 
 
 def forced_by(event: HardStop | IdentityLost, now: float) -> Ending:
-    """The ending when the identity is gone already."""
+    """Return the ending for an identity that is already lost."""
     if isinstance(event, HardStop):
         cause: EndCause = event.kind or "gone"
         words = _WORDS.get(cause) or event.detail
@@ -89,7 +90,7 @@ def forced_by(event: HardStop | IdentityLost, now: float) -> Ending:
 
 
 class EndingWish:
-    """What is wished of one run of the gateway, as it becomes more urgent. For one loop."""
+    """The merged requests to end one run of the gateway. For one event loop."""
 
     def __init__(self) -> None:
         self._asked = asyncio.Event()
@@ -98,11 +99,11 @@ class EndingWish:
 
     @property
     def ending(self) -> Ending | None:
-        """The wish as it is now; None while nobody has one."""
+        """The merged request so far; None if there is none."""
         return self._ending
 
     def add(self, ending: Ending) -> None:
-        """Take one more wish."""
+        """Merge one more request into the current one."""
         self._ending = ending if self._ending is None else self._ending.and_also(ending)
         self._asked.set()
         waiting, self._waiting = self._waiting, []
@@ -111,22 +112,22 @@ class EndingWish:
                 future.set_result(None)
 
     async def asked(self) -> Ending:
-        """Wait for the first one."""
+        """Wait for the first request and return it."""
         await self._asked.wait()
         return self.now()
 
     def now(self) -> Ending:
-        """The wish as it is now.
+        """Return the merged request.
 
         Raises:
-            RuntimeError: Nobody has one.
+            RuntimeError: There is no request.
         """
         if self._ending is None:
             raise RuntimeError("nobody wants the gateway to end")
         return self._ending
 
     def changed(self) -> "asyncio.Future[None]":
-        """Done once there is another one than at this call; may be cancelled."""
+        """Return a future that is done at the next request; may be cancelled."""
         future = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         return future

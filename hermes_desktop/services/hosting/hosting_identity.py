@@ -1,7 +1,7 @@
-"""The identity of the home, as the loop sees it.
+"""Event-loop side of the identity of a home.
 
-What happens to it is noticed on a thread of its own and brought here; what must happen although
-the loop hangs – ending the whole program – is done on that thread.
+Identity events are detected on a separate thread and forwarded to the event loop. What must happen
+even if the loop hangs, which is ending the whole program, is done on that thread.
 """
 
 import asyncio
@@ -27,20 +27,20 @@ log = logging.getLogger(__name__)
 
 
 class HostingIdentity:
-    """Claims and gives back, off the loop; brings events to it.
+    """Claims and releases the identity off the event loop, and forwards its events to the loop.
 
     Args:
         paths: The home.
-        environ: For the command that asks another gateway to stop.
-        clock: Where the time comes from.
-        checks: What is looked at before claiming.
-        worker: Where blocking calls run, one at a time.
-        happened: Called on the loop with each event but :class:`MustEnd`.
-        end_program: Ends the process at once; called on the identity's own thread, when our
-            gateway does not stop while another one runs.
+        environ: The environment of the command that asks another gateway to stop.
+        clock: The clock.
+        checks: The checks made before claiming.
+        worker: The worker thread for blocking calls, one at a time.
+        happened: Called on the loop with each event except :class:`MustEnd`.
+        end_program: Ends the process at once; called on the identity's own thread when our gateway
+            does not stop while another one runs.
     """
 
-    def __init__(  # noqa: PLR0913 - what it stands between
+    def __init__(  # noqa: PLR0913 - everything that it connects
         self,
         paths: HermesPaths,
         *,
@@ -61,35 +61,35 @@ class HostingIdentity:
 
     @property
     def foreign(self) -> ForeignGateway | None:
-        """The other gateway, as it was a second ago at most."""
+        """The other gateway, at most a second out of date."""
         return self.held.foreign
 
     def open(self) -> None:
-        """Begin to watch, for the running loop."""
+        """Start watching, with events delivered to the running loop."""
         self._loop = asyncio.get_running_loop()
         self.held.start()
 
     async def claim(self, *, insist: bool) -> ClaimAnswer:
-        """Try to become the gateway of the home; at most about 5 s.
+        """Try to become the gateway of the home; takes at most about 5 s.
 
         Args:
-            insist: Although a service is installed, or the command line has just stopped us.
+            insist: Claim even if a service is installed or the command line has just stopped us.
         """
         return await self._worker.run(
             self.held.claim, despite_service=insist, despite_recent_stop=insist
         )
 
     async def release(self) -> None:
-        """Give the home back, in order; at most about 2 s."""
+        """Release the home in order; takes at most about 2 s."""
         if not await self._worker.run(self.held.release):
             log.warning("The identity process went without a goodbye")
 
     async def take_over(self, *, insist: bool, progress: Callable[[str], None]) -> ClaimAnswer:
-        """Ask the other gateway to stop, and claim its home; at most about two minutes.
+        """Ask the other gateway to stop, and claim its home; takes at most about two minutes.
 
         Args:
-            insist: Although a service is installed.
-            progress: Told, on the loop, what is going on.
+            insist: Claim even if a service is installed.
+            progress: Called on the loop with progress messages.
         """
         self._give_up.clear()
         loop = asyncio.get_running_loop()
@@ -102,26 +102,26 @@ class HostingIdentity:
         )
 
     def confirm_stopped(self) -> None:
-        """Say that our gateway stopped after the identity had gone."""
+        """Confirm that our gateway stopped after the identity was lost."""
         self.held.confirm_stopped()
 
     def give_up_take_over(self) -> None:
-        """Wait for the other gateway no longer."""
+        """Stop waiting for the other gateway."""
         self._give_up.set()
 
     async def close(self) -> None:
-        """Give back what is held and watch no more."""
+        """Release what is held and stop watching."""
         self.give_up_take_over()
         await self._worker.run(self.held.close)
         self._loop = None
 
     def _hear(self, event: IdentityEvent) -> None:
-        """On the identity's thread."""
+        """Forward an event to the loop. Runs on the identity's thread."""
         if isinstance(event, MustEnd):
             log.critical("The gateway does not stop while another one runs; the program ends.")
             self._end_program()
             return
         loop = self._loop
         if loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to tell
+            with contextlib.suppress(RuntimeError):  # the loop is closed, so there is no receiver
                 loop.call_soon_threadsafe(self._happened, event)

@@ -1,4 +1,4 @@
-"""One life of the hosted gateway: look, claim, host, end – and again, when it restarts."""
+"""Lifecycle of the hosted gateway: check, claim, host, end, and repeat on a restart."""
 
 import asyncio
 import contextlib
@@ -41,18 +41,18 @@ _TICK_S = 1.0
 _LOOK_S = 2.0
 _DRAIN_S = 15.0
 _MARGIN_S = 0.3
-"""How long before the end the home is given back: that takes a moment, too."""
+"""Seconds before the deadline at which the home is released, because the release takes a moment."""
 _FINISH_S = 20.0
 _CANCEL_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class LifeParts:
-    """What a life works with.
+    """The dependencies of a life.
 
     Attributes:
-        make_hosted: Builds a gateway from settings that were read just now.
-        tell_settings: Told what is wrong with them, or that nothing is.
+        make_hosted: Builds a gateway from freshly read settings.
+        tell_settings: Receives the warnings about those settings, empty if there are none.
     """
 
     board: StatusBoard
@@ -65,11 +65,11 @@ class LifeParts:
 
 
 class HostingLife:
-    """Runs as one task; everything else only wishes for its end. For one loop.
+    """One lifecycle, run as one task; other code only requests its end. For one event loop.
 
     Args:
-        parts: What it works with.
-        insist: A person wants it although something stands against it.
+        parts: The dependencies.
+        insist: Whether the user confirmed the start despite an objection.
         take_over: Ask another gateway to stop first.
     """
 
@@ -86,21 +86,21 @@ class HostingLife:
 
     @property
     def hosted(self) -> HostedGateway | None:
-        """The gateway, from when it starts until it is left."""
+        """The hosted gateway, from its start until it is left."""
         return self._hosted
 
     @property
     def ending(self) -> Ending | None:
-        """What is wished of it."""
+        """The request to end it so far; None if there is none."""
         return self._wish.ending
 
     @property
     def is_ending(self) -> bool:
-        """Whether it is over soon and does not come back."""
+        """Whether it is about to end without a restart."""
         return self._wish.ending is not None and not self._wish.ending.comes_back
 
     def end(self, ending: Ending) -> None:
-        """Wish for its end, or for a quicker one."""
+        """Request its end, or a quicker one."""
         self._wish.add(ending)
         if ending.comes_back:
             self._settled.clear()
@@ -108,11 +108,11 @@ class HostingLife:
             self._parts.identity.give_up_take_over()
 
     async def settled(self) -> None:
-        """Wait until the gateway runs, or is over."""
+        """Wait until the gateway runs or the life is over."""
         await self._settled.wait()
 
     async def run(self) -> None:
-        """Live. Raises nothing but bugs; those leave nothing held."""
+        """Run the life. Raises only on bugs, and releases everything even then."""
         try:
             found = await self._begin()
             while found is not None:
@@ -126,7 +126,7 @@ class HostingLife:
             self._settled.set()
 
     def _end_idle(self) -> None:
-        """What failed is told like a refusal: a person has to do something about it."""
+        """Report why hosting ended; failures are shown as refusals because the user has to act."""
         if self._not_ours is not None:
             self._board.refuse(self._not_ours)
         elif self._failure is not None:
@@ -163,12 +163,12 @@ class HostingLife:
     async def _claimed(
         self, answer: ClaimAnswer, outlook: Outlook
     ) -> tuple[GatewayRecord, Outlook] | None:
-        """Go on with what was claimed, unless an end is wished for meanwhile."""
+        """Continue with a claim, unless an end was requested meanwhile."""
         if isinstance(answer, Claimed):
             if self._wish.ending is None:
                 return answer.record, outlook
             await self._give_back(stopped=True)
-            if not self.is_ending:  # a restart was wished for before there was anything to restart
+            if not self.is_ending:  # a restart was requested before there was anything to restart
                 return await self._again()
             self._board.enter("idle", self._wish.now().words)
         elif isinstance(answer, NotHere):
@@ -185,7 +185,7 @@ class HostingLife:
             self._board.note_other(other_gateway(gateway, self._parts.clock))
 
     async def _again(self) -> tuple[GatewayRecord, Outlook] | None:
-        """Come back after a restart, with settings read anew."""
+        """Claim again after a restart, with freshly read settings."""
         self._board.enter("starting", "Starting again.")
         self._wish = EndingWish()
         with contextlib.suppress(TimeoutError):
@@ -222,17 +222,17 @@ class HostingLife:
         return self._wish.now()
 
     async def _watch_home(self) -> None:
-        """End when the home becomes one whose conversations only another program may write."""
+        """Request the end when the home becomes one that only another program may write to."""
         while self._not_ours is None:
             await asyncio.sleep(_LOOK_S)
-            with contextlib.suppress(StateError, BusyError):  # the next look may tell
+            with contextlib.suppress(StateError, BusyError):  # the next check may succeed
                 self._not_ours = await self._parts.worker.run(self._parts.outlook.not_ours)
         log.warning("The gateway ends: %s", self._not_ours.detail)
         drain_until = self._now() + _DRAIN_S
         self._wish.add(Ending("not_ours", drain_until, words=self._not_ours.title))
 
     async def _unless_ending(self, starting: Awaitable[None]) -> bool:
-        """Start the gateway. Returns whether it runs and nothing asked for its end meanwhile."""
+        """Start the gateway. Returns whether it runs and no end was requested meanwhile."""
         start = asyncio.ensure_future(starting)
         wish = asyncio.ensure_future(self._wish.asked())
         try:
@@ -251,7 +251,7 @@ class HostingLife:
         return self._parts.clock.monotonic()
 
     async def _leave(self) -> None:
-        """Stop the gateway and give the home back, in time even if the first takes longer."""
+        """Stop the gateway and release the home by the deadline, even if stopping takes longer."""
         hosted, self._hosted = self._hosted, None
         self._board.enter("stopping", self._wish.now().words)
         leaving: asyncio.Future[None] = asyncio.ensure_future(
@@ -262,7 +262,7 @@ class HostingLife:
             await self._until_due(leaving)
             if hosted is not None:
                 await hosted.free_tokens()
-        except Exception:  # the home must be given back whatever happens
+        except Exception:  # the home must be released whatever happens
             log.exception("Leaving the platforms failed")
         finally:
             telling.cancel()
@@ -271,7 +271,7 @@ class HostingLife:
         await _finish(leaving)
 
     async def _until_due(self, leaving: "asyncio.Future[None]") -> None:
-        """Wait for the gateway to stop, but no longer than until the home must be given back."""
+        """Wait for the gateway to stop, at most until the home must be released."""
         latest = None
         while not leaving.done():
             changed, ending = self._wish.changed(), self._wish.now()
@@ -288,23 +288,25 @@ class HostingLife:
             changed.cancel()
 
     async def _tell_time(self) -> None:
-        """Tell how long is waited."""
+        """Report the remaining waiting time once per tick."""
         while True:
             changed, ending = self._wish.changed(), self._wish.now()
             left = ending.drain_until - self._now()
             turns = self._board.hosted_turns if left > 0 else 0
             if ending.cause == "closing":
-                return  # the host tells of all turns then
+                return  # the host reports all turns in this case
             self._board.explain(waiting_words(turns, left) if turns else "")
             await asyncio.wait({changed}, timeout=_TICK_S)
             changed.cancel()
 
     async def _give_back(self, *, stopped: bool) -> None:
-        """Also when it is gone already: somebody waits to hear that we have stopped.
+        """Release the home, or confirm that we stopped if the identity is already lost.
+
+        The confirmation is needed because the identity thread waits for it.
 
         Args:
-            stopped: Whether that is true. If not, and another gateway runs, the program is ended
-                by the thread that watches over the identity.
+            stopped: Whether the gateway has stopped. If not, and another gateway runs, the thread
+                that watches the identity ends the program.
         """
         if not self._wish.now().identity_gone:
             await self._parts.identity.release()
@@ -313,7 +315,7 @@ class HostingLife:
 
 
 async def _finish(leaving: "asyncio.Future[None]") -> None:
-    """Let what is left of a gateway end; what hangs is cancelled."""
+    """Wait for the rest of a gateway to end, and cancel what hangs."""
     await asyncio.wait({leaving}, timeout=_FINISH_S)
     if not leaving.done():
         leaving.cancel()

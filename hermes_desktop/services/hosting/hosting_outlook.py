@@ -1,4 +1,4 @@
-"""Looks, before a home is claimed, at what hosting it would mean. Blocking: not on the loop."""
+"""Checks made before a home is claimed: what would stand in the way of hosting it. Blocking."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -25,13 +25,12 @@ from hermes_desktop.state.records.records import StoreCondition
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a start would find.
+    """The result of the checks before a start.
 
     Attributes:
-        loaded: The settings, read just now, with what is wrong with them.
-        refusal: Why the gateway should not, or cannot, be hosted; None when nothing stands
-            against it.
-        other: The gateway that runs already: that it does is all there is to say.
+        loaded: The freshly read settings with their warnings.
+        refusal: Why the gateway should not, or cannot, be hosted; None when there is no objection.
+        other: The gateway that already runs; when there is one, nothing else matters.
     """
 
     loaded: LoadedGatewayConfig
@@ -40,15 +39,15 @@ class Outlook:
 
 
 class HostingOutlook:
-    """Where that is looked up.
+    """Performs the checks before a start.
 
     Args:
         paths: The home.
         environ: The process environment.
-        redactor: Learns the tokens.
-        registry: Which platforms can be served.
-        checks: Sandbox, system, services.
-        condition: Looks whether the conversations may be written. Blocking.
+        redactor: The log redactor that the tokens are registered with.
+        registry: Determines which platforms can be served.
+        checks: Sandbox, operating system and service checks.
+        condition: Checks whether the conversations may be written. Blocking.
     """
 
     def __init__(
@@ -68,15 +67,15 @@ class HostingOutlook:
         self._condition = condition
 
     def look(self) -> Outlook:
-        """Read everything afresh."""
+        """Read everything again and return the result."""
         loaded = load_gateway_config(self._paths, self._environ, self._redactor)
         return Outlook(loaded, self._refusal(loaded.config), self._other())
 
     def not_ours(self) -> HostingRefusal | None:
-        """Why this home is not ours to host any more; None as long as it is. Blocking.
+        """Return why this home may no longer be hosted by this program, or None. Blocking.
 
         Raises:
-            StateError: That cannot be looked up now.
+            StateError: The condition cannot be determined now.
             BusyError: The same, because another program keeps the file locked.
         """
         home = self._condition().home
@@ -91,7 +90,7 @@ class HostingOutlook:
         return None if ours else found
 
     def _refusal(self, config: GatewayConfig) -> HostingRefusal | None:
-        """What can never be insisted on comes first."""
+        """Return the first objection; those that cannot be overridden come first."""
         return self._obstacle(config) or self._in_the_way(config)
 
     def _obstacle(self, config: GatewayConfig) -> HostingRefusal | None:
@@ -127,7 +126,7 @@ class HostingOutlook:
         try:
             return read_work(self._paths)
         except BlockingIOError:
-            return ScheduledWork()  # looked at again as soon as the gateway runs
+            return ScheduledWork()  # checked again as soon as the gateway runs
 
     def _is_managed(self) -> bool:
         return bool(is_managed(self._paths.home, self._environ))

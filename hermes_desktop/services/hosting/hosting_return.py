@@ -1,4 +1,4 @@
-"""Whether the gateway starts by itself after another one went away."""
+"""Policy for starting the gateway automatically after another one went away."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -11,23 +11,24 @@ from hermes_desktop.gateway.runtime_files.identity_files import STATE_FILE, pars
 from hermes_desktop.services.hosting.hosting_words import OTHER_CRASHED, OTHER_STOPPED
 
 TAKE_UP_AFTER_S = 5.0
-"""How long a home is left alone after a crash: what crashed may be started again by its owner."""
+"""Seconds to wait after a crash, because the owner of the crashed gateway may restart it."""
 _UNFINISHED = frozenset({"starting", "running", "degraded", "draining"})
 
 
 class Return:
-    """Decides when the home may be claimed without a person's word. For one loop.
+    """Decides when the home may be claimed without the user's request. For one event loop.
 
-    A gateway that ended in order was stopped by somebody, so the home stays free until a person
+    A gateway that ended in order was stopped on purpose, so the home stays free until the user
     starts the gateway here. ``hermes gateway restart`` looks the same until its second process
-    appears, which is then followed. Only a gateway that still says that it runs has crashed.
+    appears, which is then followed. Only a gateway whose state file still says that it runs has
+    crashed.
 
     Args:
         home: The home.
-        clock: Where the time comes from.
-        worker: Where files are read.
-        pause_s: How long to wait after a crash.
-        autostart: Whether the gateway starts by itself at all.
+        clock: The clock.
+        worker: The worker thread on which files are read.
+        pause_s: Seconds to wait after a crash.
+        autostart: Whether the gateway ever starts automatically.
     """
 
     def __init__(
@@ -50,36 +51,37 @@ class Return:
 
     @property
     def allowed(self) -> bool:
-        """Whether the gateway may start without a person's word now."""
+        """Whether the gateway may start without the user's request now."""
         return self._wanted
 
     def allow(self) -> None:
-        """A person started it: from now on it comes back by itself if that is switched on."""
+        """Allow automatic starts again, if autostart is on, after a start by the user."""
         self._wanted = self._autostart
 
     def forbid(self) -> None:
-        """Somebody stopped it: only a person, or the next start of the program, starts it."""
+        """Forbid automatic starts after a stop, until the user or the next launch starts it."""
         self._wanted = False
         self.cancel()
 
     def note_other(self, gateway: ForeignGateway | None) -> None:
-        """Another gateway has the home; None when the home was lost to nobody."""
+        """Record the gateway that has the home; None when the home was lost to no other gateway."""
         self._last = gateway
         self.cancel()
 
     def cancel(self) -> None:
-        """End the waiting in :meth:`is_due`."""
+        """End the wait in :meth:`is_due`."""
         self._round += 1
 
     async def is_due(self, explain: Callable[[str], None], offer: Callable[[str], None]) -> bool:
-        """Decide after the other gateway went, and wait if it crashed.
+        """Decide after the other gateway went away, and wait if it crashed.
 
         Args:
-            explain: Told, for a person, what is waited for.
-            offer: Told, for a person, why the gateway does not start by itself.
+            explain: Receives the user-facing text about what is waited for.
+            offer: Receives the user-facing reason why the gateway does not start automatically.
 
         Returns:
-            Whether to start now: it is allowed, nobody came, and nobody decided otherwise.
+            Whether to start now: it is allowed, no other gateway appeared, and nothing cancelled
+            the wait.
         """
         self._round += 1
         mine = self._round

@@ -1,4 +1,4 @@
-"""One status out of what two runners and the identity of the home say."""
+"""Gateway status merged from the reports of two runners and the identity of the home."""
 
 import asyncio
 import time
@@ -19,16 +19,17 @@ from hermes_desktop.services.hosting.hosting_words import ANOTHER_DESKTOP
 Stage = Literal["idle", "starting", "hosting", "stopping"]
 
 _IN_TROUBLE = frozenset({"silent", "retrying", "fatal"})
-# What cannot be served by this version is known and chosen, and nobody can mend it here.
+# "unavailable" is left out: the user chose such a platform knowingly and cannot fix it here.
 _NOTHING = RunnerReport("stopped")
 
 
 def joined_state(
     stage: Stage, turns: int, platforms: tuple[PlatformHealth, ...], other: OtherGateway | None
 ) -> GatewayState:
-    """The state in one word.
+    """Return the combined state.
 
-    A platform in trouble stands before running turns: turns come and go, trouble needs a person.
+    A platform in trouble takes precedence over running turns: turns come and go, while trouble
+    needs the user's attention.
     """
     if stage == "idle":
         return "attached" if other is not None else "stopped"
@@ -40,11 +41,11 @@ def joined_state(
 
 
 class StatusBoard:
-    """Collects what is said and publishes what changed, at most once per turn of the loop.
+    """Collects reports and publishes changes, at most once per iteration of the event loop.
 
     Args:
-        publish: Where the news go.
-        now: Says the time, in seconds since the epoch.
+        publish: Receives each new status.
+        now: Returns the time, in seconds since the epoch.
     """
 
     def __init__(
@@ -68,37 +69,37 @@ class StatusBoard:
 
     @property
     def stage(self) -> Stage:
-        """How far hosting is."""
+        """The current stage of hosting."""
         return self._stage
 
     @property
     def promises(self) -> bool:
-        """Whether other programs count on a Hermes Desktop, this or another one."""
+        """Whether other programs rely on a Hermes Desktop, this or another one."""
         other = self._other
         return self._stage != "idle" or (other is not None and other.name == ANOTHER_DESKTOP)
 
     @property
     def hosted_turns(self) -> int:
-        """How many turns run for messaging platforms."""
+        """The number of turns that run for messaging platforms."""
         return self._hosted.running_turns
 
     def note_private(self, report: RunnerReport) -> None:
-        """Take what the runner of the desktop's own chat says."""
+        """Record a report of the runner of the desktop's own chat."""
         self._private = report
         self._changed()
 
     def note_hosted(self, report: RunnerReport) -> None:
-        """Take what the runner of the messaging platforms says."""
+        """Record a report of the runner of the messaging platforms."""
         self._hosted = report
         self._changed()
 
     def enter(self, stage: Stage, detail: str = "", *, offers_start: bool = False) -> None:
-        """Change the stage. Starting settles a refusal; idle forgets the platforms.
+        """Change the stage. Starting clears a refusal; idle clears the platforms.
 
         Args:
-            stage: The new one.
-            detail: One sentence for a person.
-            offers_start: A person is to be asked whether the gateway should start again.
+            stage: The new stage.
+            detail: One user-facing sentence.
+            offers_start: Whether to ask the user if the gateway should start again.
         """
         if stage != "hosting":
             self._since = None
@@ -114,18 +115,18 @@ class StatusBoard:
         self._changed()
 
     def explain(self, detail: str) -> None:
-        """Say what is going on, within the same stage; "" when nothing is any more."""
+        """Set the progress text within the current stage; "" clears it."""
         if detail != self._note:
             self._note = detail
             self._changed()
 
     def refuse(self, refusal: HostingRefusal) -> None:
-        """Say why nothing is hosted."""
+        """Record why nothing is hosted."""
         self._refusal = refusal
         self.enter("idle", refusal.title)
 
     def note_other(self, other: OtherGateway | None) -> None:
-        """Take who else is the gateway. That one came settles why we were not started."""
+        """Record the other gateway. Its arrival clears the reason why ours was not started."""
         if self._other is None and other is not None:
             self._refusal = None
             self._offers_start = False
@@ -135,17 +136,17 @@ class StatusBoard:
         self._changed()
 
     def note_undone(self, undone: UndoneWork | None) -> None:
-        """Take what other programs count on and nobody does."""
+        """Record the work that other programs rely on and that does not run."""
         self._undone = undone
         self._changed()
 
     def offer_start(self, detail: str) -> None:
-        """Say why nothing is hosted any more, and that a person may start the gateway."""
+        """Report why nothing is hosted any more, and that the user may start the gateway."""
         if self._stage == "idle" and self._other is None:
             self.enter("idle", detail, offers_start=True)
 
     async def published(self) -> GatewayStatusChanged:
-        """Wait until what was said so far is published."""
+        """Wait until all reports so far are published, and return the status."""
         if self._flush_due is not None:
             await asyncio.shield(self._flush_due)
         return self.status

@@ -1,4 +1,4 @@
-"""What a person reads about hosting: why it was refused, and who else is the gateway."""
+"""User-facing texts about hosting: why it was refused, and which gateway has the home."""
 
 from collections.abc import Mapping
 from typing import Any, cast, get_args
@@ -31,11 +31,11 @@ OTHER_CRASHED = "The other gateway crashed. This one starts only when you start 
 
 
 def would_not_run(work: ScheduledWork, unserved: Mapping[Platform, str]) -> tuple[str, ...]:
-    """What others would wait for in vain if the gateway were hosted here.
+    """List what other programs would wait for in vain if the gateway were hosted here.
 
     Args:
-        work: What is to be done at times.
-        unserved: Platforms, and why each cannot be served here.
+        work: The scheduled work of the home.
+        unserved: Platforms that cannot be served here, each with the reason.
     """
     platforms = [
         f"Messages of {_title(platform)}" + ("" if why == NOT_SERVED else f". {why}")
@@ -46,7 +46,7 @@ def would_not_run(work: ScheduledWork, unserved: Mapping[Platform, str]) -> tupl
 
 
 def promise_refusal(missed: tuple[str, ...]) -> HostingRefusal:
-    """The gateway could run, but would silence something that the home expects of it."""
+    """Return the refusal for a home that expects something which would not run here."""
     return HostingRefusal(
         "The gateway was not started, because not everything would run.",
         "Hosted here, these would stay undone while `hermes` takes them for being cared for.",
@@ -57,7 +57,7 @@ def promise_refusal(missed: tuple[str, ...]) -> HostingRefusal:
 
 
 def managed_refusal(missed: tuple[str, ...]) -> HostingRefusal:
-    """A package manager looks after this home."""
+    """Return the refusal for a home that a package manager maintains."""
     return HostingRefusal(
         "The gateway was not started, because this home is managed.",
         "The package manager that set it up usually runs the gateway itself.",
@@ -68,7 +68,7 @@ def managed_refusal(missed: tuple[str, ...]) -> HostingRefusal:
 
 
 def read_only_refusal(home: object) -> HostingRefusal:
-    """Nothing can be written into the home."""
+    """Return the refusal for a home that cannot be written to."""
     return HostingRefusal(
         "The gateway cannot run on a home that may only be read.",
         f"{home} does not let this program write.",
@@ -77,7 +77,7 @@ def read_only_refusal(home: object) -> HostingRefusal:
 
 
 def unwritable_refusal(condition: StoreCondition) -> HostingRefusal:
-    """Conversations could not be stored."""
+    """Return the refusal for a database in which conversations cannot be stored."""
     return HostingRefusal(
         "The gateway cannot run on a history that may only be looked at.",
         condition.reason,
@@ -86,7 +86,7 @@ def unwritable_refusal(condition: StoreCondition) -> HostingRefusal:
 
 
 def failure_refusal(error: Exception) -> HostingRefusal:
-    """It was started and could not go on."""
+    """Return the refusal for a gateway that was started and failed."""
     if isinstance(error, HermesError):
         return HostingRefusal(error.title, error.detail, error.hint)
     return HostingRefusal(
@@ -97,10 +97,10 @@ def failure_refusal(error: Exception) -> HostingRefusal:
 
 
 def refusal_for(answer: NotHere, missed: tuple[str, ...] = ()) -> HostingRefusal:
-    """Say why the home was not claimed.
+    """Return the refusal for a claim that was denied.
 
     Args:
-        answer: Why.
+        answer: The reason.
         missed: See :func:`would_not_run`.
     """
     title, hint, may_insist = _WORDS[answer.why]
@@ -110,7 +110,7 @@ def refusal_for(answer: NotHere, missed: tuple[str, ...] = ()) -> HostingRefusal
 
 
 def not_served_here(what: str) -> RefusedError:
-    """Something is asked about a platform or chat that this program does not answer now."""
+    """Return the error for a platform or chat that this program does not serve at the moment."""
     return RefusedError(
         f"{what} is not served here.",
         "The gateway of this program does not run, or has no such platform.",
@@ -119,7 +119,7 @@ def not_served_here(what: str) -> RefusedError:
 
 
 def held_by_nobody_knows() -> HostingRefusal:
-    """The home is taken, but no file says by whom."""
+    """Return the refusal for a home that is locked by a program which no file names."""
     return HostingRefusal(
         "The gateway was not started.",
         "Another program holds gateway.lock of this home, and nothing says which.",
@@ -182,13 +182,13 @@ def other_gateway(gateway: ForeignGateway | None, clock: Clock) -> OtherGateway 
 
 
 def waiting_words(turns: int, seconds: float) -> str:
-    """What is waited for, and for how long at most."""
+    """Return the text that says what is waited for, and the remaining time limit."""
     noun = "reply" if turns == 1 else "replies"
     return f"Waiting for {turns} {noun}, {max(0.0, seconds):.0f} s left."
 
 
 def settings_notice(warnings: tuple[str, ...]) -> Notice | NoticeCleared:
-    """What is wrong with the settings; that nothing is any more."""
+    """Return the notice about invalid settings, or the event that clears it if there are none."""
     if not warnings:
         return NoticeCleared(SETTINGS_NOTICE)
     return Notice(
@@ -201,7 +201,7 @@ def settings_notice(warnings: tuple[str, ...]) -> Notice | NoticeCleared:
 
 
 def _health(name: str, said: Mapping[str, Any]) -> PlatformHealth:
-    """What the other one says; a state that we have no word for is one we know nothing of."""
+    """Convert a platform report of the other gateway; an unknown state becomes ``silent``."""
     state = said.get("state")
     return PlatformHealth(
         name,

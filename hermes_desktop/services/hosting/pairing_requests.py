@@ -1,4 +1,4 @@
-"""Who waits to be let into the bots of this home, and the owner's answers."""
+"""Pairing requests: senders waiting for access to the bots of this home, and the answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class WaitingUser:
-    """Somebody who asks to be let in.
+    """A sender who requests access.
 
     Attributes:
-        entry_id: Names the request in the calls that answer it.
-        user_name: What the person is called there, "" if unknown; chosen by that person.
-        age_s: How long ago they asked; after an hour the request is void.
+        entry_id: Identifies the request in the calls that answer it.
+        user_name: The sender's name on the platform, "" if unknown; chosen by the sender.
+        age_s: Age of the request in seconds; it expires after an hour.
     """
 
     platform: str
@@ -31,21 +31,22 @@ class WaitingUser:
 
     @property
     def label(self) -> str:
-        """What to call them: the name, else the id."""
+        """The name to display: the user name, else the id."""
         return self.user_name or self.user_id
 
 
 class PairingRequests:
-    """For window and command line; awaited on the loop, works on a worker thread.
+    """Asynchronous access to the pairing store for the window and the command line.
 
-    Each change is followed by :class:`PairingChanged`. All methods may raise
-    :class:`HermesError` when the files cannot be written; nothing was changed then.
+    Methods are awaited on the event loop and run on a worker thread. Each change is followed by
+    :class:`PairingChanged`. All methods may raise :class:`HermesError` when the files cannot be
+    written; nothing was changed then.
 
     Args:
-        store: The files.
-        worker: Where it blocks; changes come in the order of the calls if it is one thread.
-        bus: Hears of changes; the gateway publishes the same news when a request comes.
-        clock: For the age of requests.
+        store: The pairing files.
+        worker: The worker for blocking calls; with one thread, changes are made in call order.
+        bus: The event bus for changes; the gateway publishes the same event for a new request.
+        clock: The clock, for the age of requests.
     """
 
     def __init__(
@@ -57,17 +58,17 @@ class PairingRequests:
         self._clock = clock
 
     async def pending(self) -> list[WaitingUser]:
-        """Who waits, the longest first."""
+        """Return the waiting senders, the longest wait first."""
         requests = await self._worker.run(self._store.pending)
         now = self._clock.time()
         return [self._waiting(request, now) for request in requests]
 
     async def approved(self) -> list[PairedUser]:
-        """Who was let in, by platform, the latest first."""
+        """Return the approved senders by platform, the latest first."""
         return await self._worker.run(self._store.approved)
 
     async def approve(self, platform: str, entry_id: str) -> PairedUser:
-        """Let the person of a request in.
+        """Approve the sender of a request.
 
         Raises:
             NotFoundError: The request is gone.
@@ -75,16 +76,16 @@ class PairingRequests:
         return await self._change(lambda: self._store.approve(platform, entry_id))
 
     async def approve_code(self, platform: str, code: str) -> PairedUser:
-        """Let the person in who was given this code.
+        """Approve the sender who was given this code.
 
         Raises:
-            NotFoundError: No request has it; five wrong codes close that way for an hour.
+            NotFoundError: No request has it. After five wrong codes this way is closed for an hour.
             RefusedError: Too many wrong codes were tried.
         """
         return await self._change(lambda: self._store.approve_code(platform, code))
 
     async def deny(self, platform: str, entry_id: str) -> WaitingUser:
-        """Take a request away; the person hears nothing of it.
+        """Delete a request without notifying its sender.
 
         Raises:
             NotFoundError: The request is gone.
@@ -93,9 +94,9 @@ class PairingRequests:
         return self._waiting(request, self._clock.time())
 
     async def revoke(self, platform: str, user_id: str) -> bool:
-        """Let somebody in no longer; False when nobody of that id was.
+        """Revoke an approval; return False when there was none with that id.
 
-        Who stands in a list of the settings besides may still write.
+        A sender who is also on an allowlist in the settings may still write.
         """
         return await self._change(lambda: self._store.revoke(platform, user_id))
 

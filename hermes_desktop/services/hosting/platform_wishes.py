@@ -1,4 +1,4 @@
-"""What a person wishes of the platforms of a hosted gateway."""
+"""Operations on single platforms and chats of a hosted gateway."""
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
@@ -14,7 +14,7 @@ from hermes_desktop.services.hosting.hosting_words import not_served_here
 
 
 class PlatformWishes(ABC):
-    """The face of the host that is about single platforms and chats. Everything on the loop."""
+    """The part of the host that controls single platforms and chats. Called on the event loop."""
 
     _private: GatewayRunner | None
 
@@ -24,14 +24,14 @@ class PlatformWishes(ABC):
         """The gateway that is hosted now."""
 
     async def replace_config(self, config: GatewayConfig) -> ConfigReplaced:
-        """Let the gateway, if one is hosted, go on with other settings.
+        """Apply other settings to the gateway, if one is hosted.
 
-        Limits, policies and lists of people count from the next message on. Platforms whose own
-        settings or secret changed are connected anew, switched on or left; all others are not
-        touched. Replies that are on their way are kept and brought afterwards.
+        Limits, policies and allowlists apply from the next message on. Platforms whose own settings
+        or secret changed are reconnected, switched on or disconnected; all others are not touched.
+        Replies that are being delivered are kept and delivered afterwards.
 
         Args:
-            config: Settings that were read just now.
+            config: Freshly read settings.
         """
         private, hosted = self._private, self._hosted
         if private is not None:
@@ -40,7 +40,7 @@ class PlatformWishes(ABC):
         return ConfigReplaced() if hosted is None else await hosted.replace_config(config)
 
     async def reconnect(self, platform: str) -> None:
-        """Connect a platform anew, now. One that is paused is not paused any more.
+        """Reconnect a platform now; this also resumes a paused platform.
 
         Args:
             platform: :attr:`PlatformHealth.name`.
@@ -51,25 +51,25 @@ class PlatformWishes(ABC):
         await self._platforms(platform).reconnect(Platform(platform))
 
     async def pause(self, platform: str) -> None:
-        """Leave a platform until :meth:`resume`. Args and errors as in :meth:`reconnect`."""
+        """Disconnect a platform until :meth:`resume`. Args and errors as in :meth:`reconnect`."""
         await self._platforms(platform).pause(Platform(platform))
 
     async def resume(self, platform: str) -> None:
-        """Serve a paused platform again. Args and errors as in :meth:`reconnect`."""
+        """Resume a paused platform. Args and errors as in :meth:`reconnect`."""
         await self._platforms(platform).resume(Platform(platform))
 
     async def continue_in(self, session_key: str, session_id: str) -> None:
-        """Let a chat of a messaging platform go on in an earlier conversation, and tell it so.
+        """Continue an earlier conversation in a chat of a messaging platform, and notify the chat.
 
         Raises:
-            HermesError: It goes on where it is; why.
+            HermesError: The chat keeps its current conversation; the error says why.
         """
         if self._hosted is None:
             raise not_served_here("The chat")
         await self._hosted.runner.continue_in(session_key, session_id)
 
     def in_use(self, platform: Platform, token: TokenIdentity | None) -> PlatformHealth | None:
-        """How a platform does that is connected here with this very token; None: it is not."""
+        """Return the health of a platform that is connected here with this token, else None."""
         hosted = self._hosted
         return None if hosted is None else hosted.platforms.health_with(platform, token)
 

@@ -1,4 +1,4 @@
-"""The gateway that serves the chat of this machine alone, and what it is made of."""
+"""The private gateway, which serves only the desktop's own chat, and its worker threads."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from hermes_desktop.services.hosting.hosted_gateway import HostedParts
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The threads that block so that the loop does not."""
+    """The worker threads for blocking calls, which keep the event loop free."""
 
     readers: WorkerThreads
     writers: WorkerThreads
@@ -29,7 +29,7 @@ class Workers:
 
     @classmethod
     def named(cls) -> "Workers":
-        """Make them under the names that the architecture page lists."""
+        """Create the worker threads under the names listed in the architecture page."""
         return cls(
             readers=WorkerThreads("state-read"),
             writers=WorkerThreads("state-write"),
@@ -42,7 +42,7 @@ class Workers:
         )
 
     def close(self) -> None:
-        """Take no more calls. Never waits."""
+        """Accept no more calls. Never waits."""
         for worker in (
             self.commands,
             self.hosting,
@@ -57,10 +57,10 @@ class Workers:
 
 
 def build_private_gateway(parts: HostedParts) -> tuple[GatewayRunner, DesktopAdapter]:
-    """Join a runner to the desktop's own chat. It writes none of the gateway's files.
+    """Build a runner with the desktop's own chat. It writes none of the gateway's files.
 
     Args:
-        parts: What it shares with the gateway that serves the messaging platforms.
+        parts: The dependencies shared with the gateway that serves the messaging platforms.
     """
     config = GatewayConfig(quick_commands=own_commands(parts.paths))
     store = SessionStore(

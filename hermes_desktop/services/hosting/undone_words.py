@@ -1,4 +1,4 @@
-"""Words about work that ``hermes`` promises in our name and that is not done here."""
+"""User-facing texts about work that ``hermes`` expects of a gateway and that is not done here."""
 
 from hermes_desktop.core.events import UndoneWork
 
@@ -9,12 +9,12 @@ _LONGEST_NAME = 48
 
 
 def undone_brief(undone: UndoneWork) -> str:
-    """``2 jobs and 3 cards not run``: for a line with little room."""
+    """Return a short form such as ``2 jobs and 3 cards not run``, for a line with little room."""
     return f"{_counts(undone, 'job', 'card')} not run"
 
 
 def undone_sentence(undone: UndoneWork) -> str:
-    """What is not run, with some names."""
+    """Return a sentence that says what is not run, with some names."""
     jobs, cards = _counted(undone.jobs, "scheduled job"), _counted(undone.cards, "kanban card")
     boards = "board" if undone.boards == 1 else "boards"
     parts = []
@@ -26,12 +26,12 @@ def undone_sentence(undone: UndoneWork) -> str:
 
 
 def undone_heading(undone: UndoneWork) -> str:
-    """The same without names, above :func:`undone_lines`."""
+    """Return the same without names, as a heading above :func:`undone_lines`."""
     return f"Not run here: {_counts(undone, 'scheduled job', 'kanban card')}."
 
 
 def undone_lines(undone: UndoneWork) -> tuple[str, ...]:
-    """One line for each that is named, and one for the rest."""
+    """Return one line for each named item, and one for the rest."""
     jobs = [f"Scheduled job “{name}”" for name in undone.job_names]
     boards = [f"Cards of the kanban board “{name}”" for name in undone.board_names]
     if more := undone.jobs - len(jobs):
@@ -42,7 +42,7 @@ def undone_lines(undone: UndoneWork) -> tuple[str, ...]:
 
 
 def short_name(name: str) -> str:
-    """A name that somebody else chose, in one short printable line."""
+    """Shorten a name chosen outside this program to one printable line."""
     letters = "".join(each if each.isprintable() else " " for each in name[: 4 * _LONGEST_NAME])
     line = " ".join(letters.split()) or "?"
     return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1].rstrip()}…"

@@ -1,6 +1,6 @@
-"""Work that ``hermes`` promises in our name and that is not done here: found and watched.
+"""Detection of scheduled work that ``hermes`` expects of a gateway and that is not done here.
 
-``hermes cron create`` and ``hermes kanban create`` say that a running gateway will see to it.
+``hermes cron create`` and ``hermes kanban create`` say that a running gateway will run the work.
 """
 
 import contextlib
@@ -24,19 +24,19 @@ _LISTED = 8
 
 
 def read_work(paths: HermesPaths) -> ScheduledWork:
-    """Read what the home expects of its gateway. Blocking.
+    """Read the work that the home expects of its gateway. Blocking.
 
     Raises:
         BlockingIOError: A board is being written to; try again later.
     """
-    config: Mapping[str, Any] = {}  # the defaults: boards are worked on
+    config: Mapping[str, Any] = {}  # the defaults, with which boards are worked on
     with contextlib.suppress(ConfigError):
         config = read_config(paths.config_yaml).data
     return scheduled_work(paths.home, config)
 
 
 def undone_work(work: ScheduledWork) -> UndoneWork | None:
-    """Counts, and as many names as fit a sentence; None when there is nothing."""
+    """Return counts, and as many names as fit in a sentence; None when there is no work."""
     if not work:
         return None
     return UndoneWork(
@@ -49,12 +49,12 @@ def undone_work(work: ScheduledWork) -> UndoneWork | None:
 
 
 class UndoneWorkWatch:
-    """Reports such work while it is promised in our name. For one loop.
+    """Reports undone work while other programs rely on this gateway. For one event loop.
 
     Args:
         paths: The home.
-        tell: Called on the loop whenever it is something else; None when nothing is left.
-        every_s: Seconds between two looks, which stat a few files and read what changed.
+        tell: Called on the loop whenever the result changes; with None when nothing is left.
+        every_s: Seconds between two checks, which stat a few files and read what changed.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class UndoneWorkWatch:
         self._look: PeriodicLook[UndoneWork | None] | None = None
 
     def follow(self, *, promised: bool) -> None:
-        """Watch from now on, or stop and forget what was found."""
+        """Start watching, or stop and discard the result."""
         if promised == (self._look is not None):
             return
         if self._look is not None:

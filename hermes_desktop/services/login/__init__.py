@@ -1,1 +1,1 @@
-"""Starting the program at login."""
+"""Automatic start of the program at login."""

@@ -1,4 +1,4 @@
-"""Starting at login by a property list in ``LaunchAgents``, as macOS has it."""
+"""Start at login on macOS, by a property list in ``LaunchAgents``."""
 
 import contextlib
 from pathlib import Path
@@ -11,11 +11,11 @@ _PREFIX = "org.hermes-desktop."
 
 
 class LaunchAgent:
-    """One file. What somebody wrote into it beside stays when it is switched off and on.
+    """One property list. Keys added by the user survive switching it off and on.
 
     Args:
-        command: What is started.
-        folder: The person's folder of agents; made when something is written.
+        command: The command to start.
+        folder: The user's ``LaunchAgents`` folder; created when something is written.
     """
 
     def __init__(self, command: LoginCommand, folder: Path) -> None:
@@ -25,11 +25,11 @@ class LaunchAgent:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The person's own file."""
+        """The user's own file."""
         return (self.file,)
 
     def is_on(self) -> bool:
-        """Whether there is a file that starts something, and that is not switched off in it."""
+        """Return whether a file exists that starts something and is not disabled."""
         found = self._read()
         return bool(found.get("RunAtLoad")) and not found.get("Disabled")
 
@@ -49,7 +49,7 @@ class LaunchAgent:
         self._write(wanted)
 
     def turn_off(self) -> None:
-        """Take the file away; see :meth:`LoginEntry.turn_off`."""
+        """Remove the file; see :meth:`LoginEntry.turn_off`."""
         try:
             self.file.unlink(missing_ok=True)
         except OSError as error:

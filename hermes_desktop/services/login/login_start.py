@@ -1,7 +1,7 @@
-"""Starting with the login of a person, by whatever the system has for that. Blocking; any thread.
+"""Start at login, by whatever mechanism the system has. Blocking; may be called on any thread.
 
-Nothing here keeps a state of its own: what the system's own file or entry says is what is so,
-because people switch programs off there, too.
+Nothing here keeps state: the system's own file or entry is authoritative, because users switch
+programs off there, too.
 """
 
 import os
@@ -17,34 +17,34 @@ from hermes_desktop.core.paths import HermesPaths, default_root
 
 
 class LoginEntry(Protocol):
-    """What the system starts at login for this home."""
+    """The system's entry that starts this home's program at login."""
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Files in which others may switch it on or off."""
+        """Files in which the entry may also be switched on or off from outside."""
         ...
 
     def is_on(self) -> bool:
-        """Whether the program is started at login now; raises nothing."""
+        """Return whether the program is started at login now; raises nothing."""
         ...
 
     def turn_on(self) -> None:
-        """Have it started from the next login on. Raises :class:`HermesError`."""
+        """Start the program from the next login on. Raises :class:`HermesError`."""
         ...
 
     def turn_off(self) -> None:
-        """Have it started no more; harmless when it is not. Raises :class:`HermesError`."""
+        """Stop starting the program at login; harmless when off. Raises :class:`HermesError`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LoginCommand:
-    """What is started.
+    """The command to start.
 
     Attributes:
-        name: Names the entry; each home has its own.
+        name: Name of the entry; each home has its own.
         words: Program and arguments.
-        environment: What must be set for it.
+        environment: The environment variables it needs.
     """
 
     name: str
@@ -55,12 +55,12 @@ class LoginCommand:
 def login_command(
     paths: HermesPaths, environ: Mapping[str, str], program: Sequence[str] | None = None
 ) -> LoginCommand:
-    """How this program is started for a home, hidden.
+    """Return the command that starts this program for a home with its window hidden.
 
     Args:
         paths: The home.
         environ: The process environment.
-        program: How it is started without arguments; None: as it was found out.
+        program: The command without arguments; None: detected.
     """
     words = [*(this_program(environ) if program is None else program), "--hidden"]
     if paths.home == default_root(environ):
@@ -76,7 +76,7 @@ def login_command(
 
 
 def this_program(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What starts this program, in a way that outlives updates."""
+    """Return the command that starts this program, in a form that survives updates."""
     image = environ.get("APPIMAGE", "").strip()
     if image and Path(image).is_absolute():
         return (image,)
@@ -90,10 +90,10 @@ def this_program(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class NoEntry:
-    """Where the program sees nothing that its system would look into.
+    """Entry for environments, such as a sandbox, from which the system's entries cannot be reached.
 
     Args:
-        why: A sentence.
+        why: The reason, one sentence.
     """
 
     files: tuple[Path, ...] = ()
@@ -102,11 +102,11 @@ class NoEntry:
         self._why = why
 
     def is_on(self) -> bool:
-        """Nobody here can know; said to be off."""
+        """Return False, because the state cannot be determined."""
         return False
 
     def turn_on(self) -> None:
-        """Raises :class:`RefusedError`."""
+        """Raise :class:`RefusedError`."""
         raise RefusedError(
             "Starting at login cannot be set from here.",
             self._why,
@@ -114,11 +114,11 @@ class NoEntry:
         )
 
     def turn_off(self) -> None:
-        """Do nothing: it was not turned on here."""
+        """Do nothing, because it was not turned on here."""
 
 
 def cannot_write(place: str, error: OSError) -> HermesError:
-    """The system's entry could not be changed."""
+    """Return the error for an entry of the system that could not be changed."""
     return HermesError(
         "Starting at login could not be changed.",
         f"{place}: {error.strerror or type(error).__name__}.",

@@ -1,4 +1,4 @@
-"""What starts the program at login on this system."""
+"""Selection of the login entry for this operating system."""
 
 import sys
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from hermes_desktop.services.login.login_xdg import AutostartFile, config_folder
 def login_entry(
     paths: HermesPaths, environ: Mapping[str, str], *, system: str = sys.platform
 ) -> LoginEntry:
-    """The entry of a home on this system.
+    """Return the entry of a home on this system.
 
     Args:
         paths: The home.
         environ: The process environment.
-        system: As ``sys.platform``.
+        system: The platform, as in ``sys.platform``.
     """
     home = Path(environ.get("HOME", ""))
     if system != "win32" and not home.is_absolute():

@@ -1,4 +1,4 @@
-"""Starting at login by a value of the registry key ``Run``, as Windows has it."""
+"""Start at login on Windows, by a value of the registry key ``Run``."""
 
 import subprocess
 from collections.abc import Callable
@@ -14,27 +14,27 @@ _ODD = 1
 
 
 class Registry(Protocol):
-    """The part of the registry that belongs to the person."""
+    """The user's part of the registry."""
 
     def read(self, key: str, name: str) -> str | bytes | None:
-        """A value; None where there is none."""
+        """Return a value; None where there is none."""
         ...
 
     def write(self, key: str, name: str, value: str) -> None:
-        """Set a text. Raises :class:`OSError`."""
+        """Set a text value. Raises :class:`OSError`."""
         ...
 
     def remove(self, key: str, name: str) -> None:
-        """Take a value out; harmless when there is none. Raises :class:`OSError`."""
+        """Delete a value; harmless when there is none. Raises :class:`OSError`."""
         ...
 
 
 class RunEntry:
-    """One value under ``Run``; the Task Manager may have switched it off beside.
+    """One value under ``Run``; the Task Manager may switch it off separately.
 
     Args:
-        command: What is started.
-        registry: Where.
+        command: The command to start.
+        registry: The registry.
     """
 
     files: tuple[Path, ...] = ()
@@ -44,7 +44,7 @@ class RunEntry:
         self._registry = registry
 
     def is_on(self) -> bool:
-        """Whether it is there, and the Task Manager has not switched it off."""
+        """Return whether the value exists and the Task Manager has not switched it off."""
         try:
             there = self._registry.read(RUN, self._command.name)
             approved = self._registry.read(APPROVED, self._command.name)
@@ -54,7 +54,7 @@ class RunEntry:
         return isinstance(there, str) and bool(there) and not switched_off
 
     def turn_on(self) -> None:
-        """Write the value, and let no earlier switching off count."""
+        """Write the value, and reset an earlier switching off."""
         if self._command.environment:
             raise RefusedError(
                 "Starting at login cannot be set for this home.",
@@ -69,7 +69,7 @@ class RunEntry:
         self._change(lambda: self._registry.remove(APPROVED, self._command.name))
 
     def turn_off(self) -> None:
-        """Take it out."""
+        """Delete the value."""
         self._change(lambda: self._registry.remove(RUN, self._command.name))
 
     def _change(self, do: Callable[[], None]) -> None:
@@ -80,13 +80,13 @@ class RunEntry:
 
 
 def system_registry() -> Registry:
-    """That of this machine.
+    """Return the registry of this machine.
 
     Raises:
         HermesError: This is not Windows.
     """
     try:
-        import winreg  # noqa: PLC0415 - only there
+        import winreg  # noqa: PLC0415 - exists only on Windows
     except ImportError:
         raise HermesError("There is no registry on this system.") from None
     return _SystemRegistry(winreg)

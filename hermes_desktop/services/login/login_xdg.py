@@ -1,4 +1,4 @@
-"""Starting at login by a file in the folder ``autostart``, as freedesktop.org describes it."""
+"""Start at login on Linux, by a file in the freedesktop.org ``autostart`` folder."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ _RESERVED = frozenset(" \t\n\"'\\><~|&;$*?#()`")
 
 
 def config_folders(environ: Mapping[str, str], home: Path) -> tuple[Path, tuple[Path, ...]]:
-    """The person's folder of autostart files, and those of the system."""
+    """Return the user's folder of autostart files, and those of the system."""
     own = Path(environ.get("XDG_CONFIG_HOME", "").strip() or ".")
     listed = environ.get("XDG_CONFIG_DIRS", "").strip() or "/etc/xdg"
     others = [Path(each) for each in listed.split(os.pathsep) if Path(each).is_absolute()]
@@ -24,15 +24,15 @@ def config_folders(environ: Mapping[str, str], home: Path) -> tuple[Path, tuple[
 
 
 class AutostartFile:
-    """One file, which hides a file of the same name that the system has.
+    """One autostart file, which overrides a file of the same name provided by the system.
 
-    What somebody wrote into it stays: switched on again, a file with another ``Exec`` keeps it;
+    The user's changes to it are kept: switched on again, a file with another ``Exec`` keeps it;
     switched off, it gets ``Hidden=true`` instead of being removed.
 
     Args:
-        command: What is started.
-        folder: The person's folder; made when something is written.
-        others: The system's, which are only read.
+        command: The command to start.
+        folder: The user's folder; created when something is written.
+        others: The system's folders, which are only read.
     """
 
     def __init__(self, command: LoginCommand, folder: Path, others: Sequence[Path] = ()) -> None:
@@ -42,11 +42,11 @@ class AutostartFile:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The person's own file."""
+        """The user's own file."""
         return (self.file,)
 
     def is_on(self) -> bool:
-        """Whether the desktop starts it: there is a file, and nobody switched it off in it."""
+        """Return whether the desktop starts it: a file exists and is not switched off."""
         for file in (self.file, *self._others):
             entry = _read(file)
             if entry is not None:
@@ -67,7 +67,7 @@ class AutostartFile:
         self._write(_with(text, changes))
 
     def turn_off(self) -> None:
-        """Take the file away, or say in it that it is off; see :meth:`LoginEntry.turn_off`."""
+        """Remove the file, or mark it as off; see :meth:`LoginEntry.turn_off`."""
         text = _text(self.file)
         entry = _entry(text)
         if entry is not None and entry.get("Exec") and not _is_ours(entry):
@@ -107,7 +107,7 @@ class AutostartFile:
 
 
 def exec_line(command: LoginCommand) -> str:
-    """A command as ``Exec`` takes it: quoted, and no sign of it a field code."""
+    """Return a command as an ``Exec`` value: quoted, with no character read as a field code."""
     settings = [f"{name}={value}" for name, value in command.environment.items()]
     words = (*(("env", *settings) if settings else ()), *command.words)
     return " ".join(map(_quoted, words))
@@ -135,7 +135,7 @@ def _read(file: Path) -> dict[str, str] | None:
 
 
 def _entry(text: str) -> dict[str, str] | None:
-    """Keys of the group that counts; None where there is none."""
+    """Return the keys of the relevant group; None where there is none."""
     found: dict[str, str] | None = None
     for line in text.splitlines():
         if line.startswith("["):
@@ -158,7 +158,7 @@ def _is_ours(entry: Mapping[str, str]) -> bool:
 
 
 def _with(text: str, changes: Mapping[str, str | None]) -> str:
-    """The text with other values in its group; everything else in it stays."""
+    """Return the text with changed values in its group; everything else is kept."""
     left = dict(changes)
     lines: list[str] = []
     inside = False

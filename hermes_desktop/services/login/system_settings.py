@@ -1,4 +1,4 @@
-"""Settings that the system keeps, not a file of ours: what it says is what is so."""
+"""Settings that the operating system stores, not a file of ours; the system is authoritative."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,12 +12,12 @@ AT_LOGIN = "start_at_login"
 
 
 class SystemSettings:
-    """Looks at them and changes them. Blocking; any thread.
+    """Reads and changes these settings. Blocking; may be called on any thread.
 
     Args:
         paths: The home.
         environ: The process environment.
-        entry: What is started at login; None: that of this system.
+        entry: The entry that starts the program at login; None: that of this system.
     """
 
     def __init__(
@@ -28,23 +28,23 @@ class SystemSettings:
         self._entry = entry
 
     def read(self) -> dict[str, Any]:
-        """Those that are not at their default."""
+        """Return the settings that are not at their default."""
         return {AT_LOGIN: True} if self._login().is_on() else {}
 
     def preview(self, wished: Mapping[str, Any]) -> str:
-        """What would change, a line each; "" for nothing."""
+        """Return what would change, one line each; "" for nothing."""
         on = self._login().is_on()
         wanted = bool(wished.get(AT_LOGIN, on))
         return "" if wanted == on else f"{'+' if wanted else '-'}started at login\n"
 
     def change(self, wished: Mapping[str, Any]) -> Callable[[], None]:
-        """Change them.
+        """Change the settings.
 
         Returns:
-            Brings back what was before; raises nothing.
+            A function that restores the previous state; raises nothing.
 
         Raises:
-            HermesError: The system does not let us.
+            HermesError: The system does not allow it.
         """
         if not self.preview(wished):
             return lambda: None
@@ -60,7 +60,7 @@ class SystemSettings:
     def _set_quietly(self, *, on: bool) -> None:
         try:
             self._set(on=on)
-        except HermesError:  # whoever called has a failure of its own to tell
+        except HermesError:  # the caller reports its own failure
             return
 
     def _login(self) -> LoginEntry:

@@ -1,1 +1,1 @@
-"""What a person does with sessions: list, read, search, edit, delete."""
+"""Operations on sessions: list, read, search, edit, delete."""

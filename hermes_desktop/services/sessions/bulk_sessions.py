@@ -1,4 +1,4 @@
-"""Many sessions at once, chosen by a filter. Blocking; any thread may call it."""
+"""Operations on many sessions chosen by a filter. Blocking; may be called on any thread."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ PRUNE_AGE_S = 90 * DAY_S
 
 @dataclass(frozen=True, slots=True)
 class BulkPlan:
-    """What a bulk operation would touch; made by the query that then acts.
+    """The sessions a bulk operation affects, found by the same query that the operation uses.
 
     Attributes:
-        choice: The filter, with times instead of ages, so that it means the same later.
+        choice: The filter, with times instead of ages, so that it selects the same sessions later.
         candidates: The sessions, the oldest first.
-        spared: What stays although one might expect otherwise.
-        pinned: How many of the candidates are pinned.
+        spared: Sessions that stay although the user might expect them to be selected.
+        pinned: The number of pinned candidates.
     """
 
     choice: SessionFilter
@@ -32,33 +32,33 @@ class BulkPlan:
 
     @classmethod
     def of(cls, choice: SessionFilter, found: Selection) -> "BulkPlan":
-        """A plan for what a filter selects."""
+        """Return a plan for the sessions that a filter selects."""
         return cls(choice, found.candidates, found.spared, found.pinned)
 
     @property
     def by_source(self) -> Mapping[str, int]:
-        """How many sessions of each source, the largest number first."""
+        """The number of sessions of each source, the largest number first."""
         return dict(Counter(each.source for each in self.candidates).most_common())
 
     @property
     def messages(self) -> int:
-        """How many messages, by the sessions' own counters."""
+        """The number of messages, by the sessions' own counters."""
         return sum(each.message_count for each in self.candidates)
 
 
 def plan_prune(
     db: SessionDB, choice: SessionFilter, *, now: float, include_archived: bool = False
 ) -> BulkPlan:
-    """Look which ended sessions would go: without a condition those unused for 90 days.
+    """Find the ended sessions to prune; without a condition, those unused for 90 days.
 
     Pinned sessions stay unless ``choice.include_pinned`` is set. The age of a session counts from
-    when it was started or used last; a conversation in several parts goes as a whole.
+    its start or last use, whichever is later; a conversation in several parts is pruned as a whole.
 
     Args:
         db: The store.
         choice: Conditions that must all hold.
         now: Epoch seconds.
-        include_archived: Archived ones, too.
+        include_archived: Whether archived sessions are included.
     """
     wanted = choice or replace(choice, idle_before=now - PRUNE_AGE_S)
     if not include_archived:
@@ -74,19 +74,19 @@ def prune_for_good(
     on_progress: OnProgress = silent,
     cancel: CancelSignal | None = None,
 ) -> int:
-    """Delete without a copy what a plan selects, with the files of older releases. How many.
+    """Delete the planned sessions and files of older releases without a copy. Returns the count.
 
     Children of a deleted session become sessions of their own. ``SessionActions.prune`` is the
-    one that can be undone. Once ``cancel`` is set, what is left stays.
+    variant that can be undone. Once ``cancel`` is set, the remaining sessions stay.
     """
     return db.prune(plan.choice, sessions_dir, on_progress=on_progress, cancel=cancel)
 
 
 def plan_archive(db: SessionDB, choice: SessionFilter) -> BulkPlan:
-    """Look which ended sessions would be archived; pinned ones stay, as in :func:`plan_prune`.
+    """Find the ended sessions to archive; pinned ones stay, as in :func:`plan_prune`.
 
     Raises:
-        RefusedError: There is no condition: that would be every session.
+        RefusedError: There is no condition, which would select every session.
     """
     if not choice:
         raise RefusedError(
@@ -99,5 +99,5 @@ def plan_archive(db: SessionDB, choice: SessionFilter) -> BulkPlan:
 
 
 def archive(db: SessionDB, plan: BulkPlan) -> int:
-    """Hide what a plan selects from the lists, with all parts of each. Returns how many."""
+    """Hide the planned sessions, with all their parts, from the lists. Returns the count."""
     return db.archive(plan.choice)

@@ -1,4 +1,4 @@
-"""Notices when conversations may no longer be written here, or may be again."""
+"""Detection of changes in whether conversations may be written here."""
 
 import logging
 import time
@@ -16,12 +16,12 @@ _LOOK_S = 2.0
 
 
 class ConditionWatch:
-    """Looks at the store periodically; see :class:`.state_watch.Beside`.
+    """Checks the store periodically; see :class:`.state_watch.Beside`.
 
     Args:
         db: The conversations.
-        bus: Gets :class:`StoreConditionChanged` and the notice that belongs to it.
-        monotonic: Measures the time between looks.
+        bus: The event bus for :class:`StoreConditionChanged` and the related notice.
+        monotonic: The clock that measures the time between checks.
     """
 
     def __init__(
@@ -34,19 +34,19 @@ class ConditionWatch:
         self._known = db.condition
 
     def look(self) -> bool:
-        """Whether the condition is another one than at the last look. Blocking."""
+        """Return whether the condition changed since the last check. Blocking."""
         if self._monotonic() < self._next:
             return False
         self._next = self._monotonic() + _LOOK_S
         try:
             found = self._db.look_again()
         except (BusyError, StateError):
-            return False  # the watcher of the file tells what is wrong with it
+            return False  # the watcher of the file reports what is wrong with it
         before, self._known = self._known, found
         return found != before
 
     def changed(self) -> None:
-        """Tell everybody; called on the loop."""
+        """Publish the new condition; called on the loop."""
         condition = self._db.condition
         log.info("Conversations may be written: %s %s", condition.writable, condition.reason)
         self._bus.publish(notice_of(condition) or NoticeCleared(KEY))

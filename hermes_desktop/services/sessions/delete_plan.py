@@ -1,4 +1,4 @@
-"""What a delete would take, found by looking."""
+"""The plan of a delete: what would be deleted, found without changing anything."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PlannedConversation:
-    """One conversation that a delete takes.
+    """One conversation to be deleted.
 
     Attributes:
-        id: The session the list shows for it.
-        label: What to call it.
-        source: Where it began.
-        segments: All parts of it, the oldest first; more than one after a compression.
-        subagents: Sessions of subagents that go with it.
-        messages: How many message rows, those of subagents included.
-        bytes: About how much they hold.
+        id: The session that the list shows for it.
+        label: The name to display.
+        source: The source where it began.
+        segments: All its parts, the oldest first; more than one after a compression.
+        subagents: Sessions of subagents that are deleted with it.
+        messages: The number of message rows, those of subagents included.
+        bytes: The approximate size of these rows.
         pinned: Whether it is pinned.
     """
 
@@ -32,11 +32,11 @@ class PlannedConversation:
 
 @dataclass(frozen=True, slots=True)
 class DeletePlan:
-    """What a delete would take; made by looking, nothing is changed.
+    """What a delete would remove. Making a plan changes nothing.
 
     Attributes:
-        conversations: In the order asked for, each once.
-        missing: Ids that name no session.
+        conversations: The conversations in the requested order, each once.
+        missing: Ids that match no session.
     """
 
     conversations: tuple[PlannedConversation, ...]
@@ -54,25 +54,25 @@ class DeletePlan:
 
     @property
     def subagents(self) -> tuple[str, ...]:
-        """All sessions of subagents that go along."""
+        """All sessions of subagents that are deleted too."""
         return tuple(part for each in self.conversations for part in each.subagents)
 
     @property
     def by_source(self) -> Mapping[str, int]:
-        """How many conversations of each source, the largest number first."""
+        """The number of conversations of each source, the largest number first."""
         return dict(Counter(each.source for each in self.conversations).most_common())
 
     @property
     def pinned(self) -> int:
-        """How many conversations are pinned."""
+        """The number of pinned conversations."""
         return sum(each.pinned for each in self.conversations)
 
     @property
     def messages(self) -> int:
-        """How many message rows."""
+        """The number of message rows."""
         return sum(each.messages for each in self.conversations)
 
     @property
     def bytes(self) -> int:
-        """About how much all rows hold."""
+        """The approximate size of all rows."""
         return sum(each.bytes for each in self.conversations)

@@ -1,4 +1,4 @@
-"""Before a message is stored: a turn that ``hermes`` runs in the same session is let finish."""
+"""Waiting for a turn that ``hermes`` runs in the same session, before a message is stored."""
 
 import asyncio
 import contextlib
@@ -14,19 +14,19 @@ PATIENCE_S = 300.0
 LOOK_S = 1.0
 
 Tell = Callable[[OpenTurn | None, float], None]
-"""Told what is waited for and the seconds that are left; None when the waiting is over."""
+"""Receives the turn that is waited for and the seconds left; None when the wait is over."""
 
 
 class ForeignWait:
-    """Waits at the gate of a turn; see ``turn_gate`` of the runner.
+    """The gate at which a turn waits for foreign turns; see ``turn_gate`` of the runner.
 
     Args:
-        turns: Knows who is answering.
-        readers: A thread for looking.
-        clock: Where times come from.
-        tell: Hears of the waiting, on the loop.
-        patience_s: After so long the message is not sent; None: :data:`PATIENCE_S`.
-        look_s: Seconds between two looks.
+        turns: Detects turns of other programs.
+        readers: The worker thread for the checks.
+        clock: The clock.
+        tell: Called on the loop with the progress of the wait.
+        patience_s: Seconds after which the message is not sent; None: :data:`PATIENCE_S`.
+        look_s: Seconds between two checks.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class ForeignWait:
         self._look_s = look_s
 
     async def pass_gate(self, session_id: str, ending: asyncio.Event) -> None:
-        """Wait until no other people's program answers in a session.
+        """Wait until no foreign program answers in a session.
 
         Args:
             session_id: The session.
-            ending: Ends the waiting when it is set.
+            ending: Ends the wait when it is set.
 
         Raises:
-            GivenUpError: It was set.
+            GivenUpError: ``ending`` was set.
             StillBusyError: The other program takes too long; nothing was sent.
             StateError: The shared file cannot be read.
         """
@@ -81,7 +81,7 @@ class ForeignWait:
 
 
 def still_busy(turn: OpenTurn, patience_s: float) -> StillBusyError:
-    """The other program did not finish in time."""
+    """Return the error for another program that did not finish in time."""
     return StillBusyError(
         "Your message was not sent: another program is still answering in this session.",
         f"Waited {patience_s / 60:.0f} min: {turn}.",

@@ -1,4 +1,4 @@
-"""What a person does to sessions in the window: archive, delete, undo; awaited on the loop."""
+"""Session actions for the window, such as archive, delete and undo; awaited on the event loop."""
 
 import asyncio
 import logging
@@ -19,16 +19,16 @@ from hermes_desktop.state.trash.trash_restore import Restored
 log = logging.getLogger(__name__)
 
 NAMED_SUBAGENTS = 5
-"""How many of the subagents that go along are called by name."""
+"""The number of affected subagents that are listed by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletePreview:
-    """What a delete would take, in words for a person.
+    """The preview of a delete, for display.
 
     Attributes:
-        plan: What is handed to :meth:`LiveActions.delete`.
-        subagents: What the first few subagents that go along are called.
+        plan: The plan to pass to :meth:`LiveActions.delete`.
+        subagents: The labels of the first few subagents that are deleted too.
     """
 
     plan: DeletePlan
@@ -36,17 +36,17 @@ class DeletePreview:
 
 
 class LiveActions:
-    """Asynchronous face of :class:`SessionActions`, called on the loop.
+    """Asynchronous facade of :class:`SessionActions`, called on the event loop.
 
-    Every method may raise ``BusyError``, ``StateError`` and what its namesake raises.
+    Every method may raise ``BusyError``, ``StateError`` and the errors of the method it wraps.
 
     Args:
-        actions: What is done; refuses while a turn runs.
-        db: For names in previews.
-        writers: The ``state-write`` worker, for what is quick.
+        actions: The blocking actions, which refuse while a turn runs.
+        db: The database from which names in previews are read.
+        writers: The ``state-write`` worker, for quick operations.
         bulk: The ``state-bulk`` worker, for the trash.
-        catalog: Learns which rows we change, listed or not.
-        watch: Looks at the file after each change.
+        catalog: The list model that is notified which rows we change, listed or not.
+        watch: The watcher that checks the file after each change.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class LiveActions:
 
     @property
     def why_not(self) -> str:
-        """Why no session may be changed, in one sentence; "" where they may be."""
+        """Why no session may be changed, in one sentence; "" where changes are allowed."""
         return self._db.condition.title
 
     async def plan_delete(self, ids: Collection[str]) -> DeletePreview:
-        """Look what goes with these sessions; changes nothing.
+        """Find what would be deleted with these sessions; changes nothing.
 
         Raises:
             RunningTurnError: A turn runs in one of them.
@@ -82,16 +82,17 @@ class LiveActions:
     async def delete(
         self, plan: DeletePlan, *, force: bool = False, on_progress: OnProgress = silent
     ) -> TrashReceipt:
-        """Move what was planned to the trash.
+        """Move the planned conversations to the trash.
 
         Args:
-            plan: Of :meth:`plan_delete`.
+            plan: The plan from :meth:`plan_delete`.
             force: Keep a copy however large it is.
-            on_progress: Hears on the loop how far it is; never after the end.
+            on_progress: Called on the loop with the progress; never after the end.
 
         Raises:
             RunningTurnError: A turn has begun in one of them; nothing was deleted.
-            TrashTooLargeError: The copy would be very large; ask, then call with ``force``.
+            TrashTooLargeError: The copy would be very large; ask the user, then call with
+                ``force``.
             NoRoomError: The disk has no room for the copy; nothing was deleted.
         """
         loop = asyncio.get_running_loop()
@@ -114,7 +115,7 @@ class LiveActions:
         return receipt
 
     async def undo_delete(self, receipt: TrashReceipt) -> tuple[Restored, ...]:
-        """Bring a delete back.
+        """Restore what a delete moved to the trash.
 
         Raises:
             NotFoundError: It is not in the trash any more.
@@ -124,7 +125,7 @@ class LiveActions:
         return restored
 
     async def archive(self, ids: Collection[str]) -> tuple[str, ...]:
-        """Put conversations away; those of the ids that were not before.
+        """Archive conversations. Returns the given ids that were not archived before.
 
         Raises:
             NotFoundError: One of them is gone; nothing was changed.
@@ -136,7 +137,7 @@ class LiveActions:
         return changed
 
     async def unarchive(self, ids: Collection[str]) -> tuple[str, ...]:
-        """Show conversations in the list again; those of the ids that were put away.
+        """Unarchive conversations. Returns the given ids that were archived before.
 
         Raises:
             NotFoundError: One of them is gone; nothing was changed.
@@ -171,9 +172,9 @@ class LiveActions:
         return done
 
     async def tidy_later(self, *, after_s: float = 5.0) -> None:
-        """Finish what a crash cut short and drop what is 30 days old, once the start is over.
+        """Finish what a crash interrupted and drop trash older than 30 days, after a delay.
 
-        Failures are logged: nobody asked for it, and the next delete does it again.
+        Failures are only logged: the user did not request it, and the next delete repeats it.
         """
         await asyncio.sleep(after_s)
         try:
@@ -184,7 +185,7 @@ class LiveActions:
             self._watch.look_now()
 
     async def close(self) -> None:
-        """Let go of our own file, after what runs has ended."""
+        """Close our own file after the running operation has ended."""
         await self._bulk.run(self._actions.close)
 
     def _preview(self, ids: tuple[str, ...]) -> DeletePreview:

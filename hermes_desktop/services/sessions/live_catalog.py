@@ -1,7 +1,7 @@
-"""The session list of the window: newest activity first, filtered, kept true while others write.
+"""Model of the window's session list: newest activity first, filtered, updated on every change.
 
-The order lives in memory (:class:`~hermes_desktop.state.facade.activity_index.ActivityIndex`);
-rows are read by primary key and kept until the watcher names them.
+The order is kept in memory (:class:`~hermes_desktop.state.facade.activity_index.ActivityIndex`).
+Rows are read by primary key and cached until the watcher reports them as changed.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,14 +20,14 @@ FIRST_ROWS = 50
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """What the list should show.
+    """A query for the session list.
 
     Attributes:
         text: Part of a title or id; "" shows all.
         source: Only this source, exactly as stored; None shows all.
         empty: False leaves out sessions without a message, True shows only those.
-        archived: Those that were put away instead of the others.
-        limit: Rows at most; the list asks for more while it is scrolled.
+        archived: Show archived sessions instead of the others.
+        limit: The maximum number of rows; the list requests more while it is scrolled.
     """
 
     text: str = ""
@@ -44,15 +44,15 @@ class ListQuery:
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """What the list shows now.
+    """The rows that the list shows now.
 
     Attributes:
-        rows: The first ``limit`` rows, newest activity first. A row object that did not change
-            since the last page is the very same object.
-        total: How many rows the query has in all.
-        empty_total: How many sessions without a message the same query hides.
+        rows: The first ``limit`` rows, newest activity first. A row that did not change since the
+            last page is the very same object.
+        total: The total number of rows of the query.
+        empty_total: The number of sessions without a message that the same query hides.
         sources: Every source in the home with its number of listed sessions.
-        archived_total: How many sessions were put away.
+        archived_total: The number of archived sessions.
     """
 
     rows: tuple[SessionSummary, ...]
@@ -63,11 +63,11 @@ class SessionPage:
 
 
 class LiveCatalog:
-    """Asynchronous face of the list. Called on the loop; everything runs on ``state-read``.
+    """Asynchronous facade of the list. Called on the loop; everything runs on ``state-read``.
 
     Args:
         db: The open database.
-        readers: The one-thread ``state-read`` worker that the watcher uses, too.
+        readers: The one-thread ``state-read`` worker, which the watcher also uses.
         writers: The ``state-write`` worker.
     """
 
@@ -87,7 +87,7 @@ class LiveCatalog:
         return self._listed | self._expected
 
     def expect(self, session_ids: Collection[str]) -> None:
-        """Look at these with every look, listed or not: we have just changed them. Any thread."""
+        """Include these in every check, listed or not: we have just changed them. Any thread."""
         self._expected = frozenset(session_ids)
 
     async def page(self, query: ListQuery) -> SessionPage:
@@ -99,13 +99,13 @@ class LiveCatalog:
         return await self._readers.run(self._page, query)
 
     async def newest(self) -> SessionPage | None:
-        """What the list shows at first, before its order is known as a whole.
+        """Return a provisional first page, before the full order is known.
 
-        Read in the time of a glance however large the history is; :meth:`page` then tells the
-        whole truth: totals, sources, and rows whose messages carry odd times.
+        It is read quickly however large the history is. :meth:`page` then returns the exact result:
+        totals, sources, and rows whose messages carry odd times.
 
         Returns:
-            None when the order is known already: ask for a page at once.
+            None when the order is known already: request a page at once.
 
         Raises:
             StateError: The database cannot be read.
@@ -124,19 +124,19 @@ class LiveCatalog:
         return summary
 
     async def rename(self, session_id: str, title: str) -> str | None:
-        """Give a session another title.
+        """Set the title of a session.
 
         Returns:
             The title as it was stored (cleaned), None when it was removed.
 
         Raises:
             NotFoundError: The session is gone.
-            TitleError: Too long, or another session has it.
+            TitleError: The title is too long, or another session has it.
         """
         return await self._writers.run(self._rename, session_id, title)
 
     def note_changes(self, changes: StateChanges) -> None:
-        """Take in what the watcher found. Runs on ``state-read``, before anybody is told."""
+        """Apply changes found by the watcher. Runs on ``state-read``, before they are published."""
         if changes.reload_all:
             self._rows.clear()
         for session_id in changes.touched | changes.removed:
@@ -145,9 +145,9 @@ class LiveCatalog:
             self._index.apply(changes)
 
     def repinned(self) -> frozenset[str]:
-        """Sessions that were pinned or unpinned in our own database since the last call.
+        """Return sessions pinned or unpinned in our own database since the last call.
 
-        The watcher of the shared file cannot see that. Runs on ``state-read``.
+        The watcher of the shared file cannot see such changes. Runs on ``state-read``.
         """
         before, self._pins = self._pins, self._db.own_pins_if_readable()
         return frozenset() if before is None else before ^ self._pins

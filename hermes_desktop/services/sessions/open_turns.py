@@ -1,4 +1,4 @@
-"""Turns that other programs run, or may be running, in a session."""
+"""Detection of turns that other programs run, or may be running, in a session."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from hermes_desktop.state.conversations.conversation_locks import ConversationLo
 from hermes_desktop.state.database.holders import Holder, foreign_holders
 
 FRESH_S = 300.0
-"""A session without news for so long counts as left alone, whatever its last message is."""
+"""Seconds without activity after which a session counts as idle, whatever its last message is."""
 
 _MOST_WORDS = 60
 _MOST_NAMED = 3
@@ -25,11 +25,12 @@ class OpenTurn:
     """A turn of another program.
 
     Attributes:
-        about: What was asked, cut to a line; "" if it is not stored yet.
-        who: The program or programs, for a person.
-        certain: It runs; otherwise only the stored messages and the open file look like it.
-        ours: The program is one of ours: it holds the lock of the conversation.
-        age_s: How long ago it last stored something, where only the messages tell of it.
+        about: The prompt, shortened to a line; "" if it is not stored yet.
+        who: The program or programs, for display.
+        certain: Whether it certainly runs; otherwise only the stored messages and the open file
+            suggest it.
+        ours: Whether the program is one of ours, which holds the lock of the conversation.
+        age_s: Seconds since it last stored something, where only the messages indicate the turn.
     """
 
     about: str
@@ -39,7 +40,7 @@ class OpenTurn:
     age_s: float = 0.0
 
     def __str__(self) -> str:
-        """Words that end a sentence."""
+        """Return a phrase that can end a sentence."""
         about = f"“{self.about}”" if self.about else "A message"
         if self.certain:
             return f"{about} is being answered by {self.who}"
@@ -47,18 +48,18 @@ class OpenTurn:
 
 
 class OpenTurns:
-    """Says in which sessions other programs are answering. Any thread may ask; it may take 0.1 s.
+    """Detects in which sessions other programs are answering. Any thread; a call may take 0.1 s.
 
     Our own programs hold a lock while they answer, and newer releases of ``hermes`` have a lease.
-    Older ones only store what was said before they store the reply, and do not say when they give
-    up. A message without a reply counts as a running turn of theirs for five minutes, as long as a
-    program that is not ours has the shared file open, and it was not a turn of ours that left it.
+    Older ones only store the prompt before they store the reply, and do not report when they give
+    up. A message without a reply counts as their running turn for five minutes, as long as a
+    foreign program has the shared file open, and the message was not left by a turn of ours.
 
     Args:
         db: The shared file.
-        clock: Where times come from.
-        locks: Those of our programs; None: they are not looked at.
-        holders: Finds other people's programs that have the file open.
+        clock: The clock.
+        locks: The locks of our programs; None: they are not checked.
+        holders: Finds foreign programs that have the file open.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class OpenTurns:
         self._holders = holders
 
     def turn_in(self, session_id: str) -> str | None:
-        """The turn in words that end a sentence, None when there seems to be none.
+        """Return the turn as a phrase that ends a sentence, None when there seems to be none.
 
         Raises:
             StateError: The shared file cannot be read.
@@ -83,7 +84,7 @@ class OpenTurns:
         return None if found is None else str(found)
 
     def find(self, session_id: str) -> OpenTurn | None:
-        """The turn of another program in a session, None when there seems to be none.
+        """Return the turn of another program in a session, None when there seems to be none.
 
         Raises:
             StateError: The shared file cannot be read.
@@ -94,7 +95,7 @@ class OpenTurns:
         return self.foreign(session_id)
 
     def foreign(self, session_id: str) -> OpenTurn | None:
-        """The same for programs that are not ours."""
+        """Return the turn of a foreign program (not one of ours) in a session, else None."""
         ids = self._db.get_compression_lineage(session_id) or [session_id]
         now = self._clock.time()
         lease = self._db.read(lambda conn: turn_leases.holder_of(conn, ids, now))
@@ -104,7 +105,7 @@ class OpenTurns:
         return self._by_messages(session_id)
 
     def holders(self) -> str:
-        """Which programs that are not ours have the shared file open, "" for none."""
+        """Return which foreign programs have the shared file open, "" for none."""
         found = self._holders(self._db.db_path)
         words = ", ".join(map(str, found[:_MOST_NAMED]))
         more = len(found) - _MOST_NAMED
@@ -129,7 +130,7 @@ class OpenTurns:
         return OpenTurn(about, who, age_s=age)
 
     def _newest_prompt(self, session_id: str) -> str:
-        """The latest words of the person, where they are near."""
+        """Return the latest user prompt if it is among the last messages, else ""."""
         for message in reversed(self._db.read_messages(session_id, limit=20)):
             if message.role == "user" and message.content.strip():
                 return _words(message.content)

@@ -1,4 +1,4 @@
-"""Turns that run or wait in this program, for those who must not disturb them."""
+"""Registry of turns that run or wait in this program, for operations that must not disturb them."""
 
 import threading
 
@@ -13,13 +13,13 @@ _REMEMBERED = 1_000
 
 
 class OwnTurns:
-    """Says which turn runs in a session, ours or one of another program. Any thread may ask.
+    """Finds the turn that runs in a session, ours or one of another program. Any thread.
 
     Args:
         db: The shared file.
-        bus: Tells of our own.
-        clock: Where times come from.
-        foreign: Those of other programs.
+        bus: The event bus that reports our own turns.
+        clock: The clock.
+        foreign: Detects the turns of other programs.
     """
 
     def __init__(self, db: SessionDB, bus: EventBus, clock: Clock, foreign: OpenTurns) -> None:
@@ -34,7 +34,7 @@ class OwnTurns:
         bus.subscribe(TurnFinished, self._finished)
 
     def turn_in(self, session_id: str) -> str | None:
-        """The turn in words that end a sentence, None when there seems to be none.
+        """Return the turn as a phrase that ends a sentence, None when there seems to be none.
 
         Raises:
             StateError: The shared file cannot be read.
@@ -48,7 +48,7 @@ class OwnTurns:
         if ended_at is not None:
             summary = self._db.summary(session_id)
             if summary is None or summary.last_active <= ended_at:
-                return None  # what looks unanswered is what our own turn left when it failed
+                return None  # our own failed turn left the unanswered message
         return self._foreign.turn_in(session_id)
 
     def _begun(self, event: TurnQueued | TurnStarted) -> None:

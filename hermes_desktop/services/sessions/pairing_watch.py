@@ -1,4 +1,4 @@
-"""Notices that another program, such as ``hermes pairing``, changed who may write to the bots."""
+"""Detection of pairing changes made by another program, such as ``hermes pairing``."""
 
 import os
 from pathlib import Path
@@ -8,9 +8,9 @@ _SUFFIX = ".json"
 
 
 class PairingWatch:
-    """Compares the files of pairing with those of the last look. Blocking, one thread.
+    """Compares the pairing files with those of the last check. Blocking, one thread.
 
-    A look takes some 20 µs: a window makes several a second.
+    A check takes about 20 µs; a window makes several a second.
 
     Args:
         home: The Hermes home.
@@ -21,7 +21,7 @@ class PairingWatch:
         self._seen = self._files()
 
     def look(self) -> bool:
-        """Whether one is another than at the last look."""
+        """Return whether a file changed since the last check."""
         before, self._seen = self._seen, self._files()
         return before != self._seen
 
@@ -33,6 +33,6 @@ def _files_of(folder: Path) -> list[tuple[str, int, int, int]]:
     try:
         with os.scandir(folder) as entries:
             found = [(each.path, each.stat()) for each in entries if each.name.endswith(_SUFFIX)]
-    except OSError:  # there is none, or a file went away just now
+    except OSError:  # there is none, or a file was deleted just now
         return []
     return [(path, stat.st_ino, stat.st_mtime_ns, stat.st_size) for path, stat in found]

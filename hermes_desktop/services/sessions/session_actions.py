@@ -1,7 +1,7 @@
-"""What a person does to sessions: rename, archive, delete, undo. Blocking; any thread may call it.
+"""Session actions: rename, archive, delete, undo. Blocking; may be called on any thread.
 
-The window and the command line use the same functions, so both refuse the same things. Nothing
-here imports asyncio or Qt.
+The window and the command line use the same functions, so both refuse the same things. Nothing here
+imports asyncio or Qt.
 """
 
 from collections.abc import Collection
@@ -42,11 +42,11 @@ PINS_ARE_OURS = (
 
 @dataclass(frozen=True, slots=True)
 class Repinned:
-    """What pinning or unpinning did.
+    """The result of pinning or unpinning.
 
     Attributes:
-        ids: Those of the given ids that were changed.
-        known_to_hermes: Whether `hermes` knows these pins; if not, say :data:`PINS_ARE_OURS`.
+        ids: The given ids that were changed.
+        known_to_hermes: Whether `hermes` knows these pins; if not, show :data:`PINS_ARE_OURS`.
     """
 
     ids: tuple[str, ...]
@@ -54,15 +54,15 @@ class Repinned:
 
 
 class SessionActions:
-    """Changes sessions in one home. Blocking; any thread may call it.
+    """Changes sessions in one home. Blocking; may be called on any thread.
 
     All methods may raise ``BusyError`` (another program keeps a file locked) and ``StateError``.
 
     Args:
-        db: The shared file, open for writing. It stays the caller's.
-        own_path: Our own file with the trash; made with the first delete.
-        clock: Where times come from.
-        running_turn: Tells of running turns; called on the caller's thread.
+        db: The shared file, open for writing. The caller closes it.
+        own_path: Our own file with the trash; created with the first delete.
+        clock: The clock.
+        running_turn: Finds running turns; called on the caller's thread.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class SessionActions:
     # ---------------------------------------------------------------------------------- deleting
 
     def plan_delete(self, ids: Collection[str]) -> DeletePlan:
-        """Look what goes with these sessions: all segments of each conversation, subagents.
+        """Find what would be deleted with these sessions: all segments, and subagents.
 
         Raises:
             RunningTurnError: A turn runs in one of them.
@@ -115,15 +115,15 @@ class SessionActions:
         on_progress: OnProgress = silent,
         cancel: CancelSignal | None = None,
     ) -> TrashReceipt:
-        """Move what was planned to the trash; :meth:`undo` brings it back.
+        """Move the planned conversations to the trash; :meth:`undo` restores them.
 
-        What was added to a conversation since it was planned goes with it.
+        What was added to a conversation since it was planned is deleted with it.
 
         Args:
-            plan: Of :meth:`plan_delete`.
+            plan: The plan from :meth:`plan_delete`.
             force: Keep a copy in the trash however large it is.
-            on_progress: Hears of each conversation, of a long one also on the way.
-            cancel: Once set, the conversation that is on its way comes back, and the rest stays.
+            on_progress: Called for each conversation, and during a long one.
+            cancel: Once set, the conversation in progress is restored, and the rest stays.
 
         Raises:
             RunningTurnError: A turn has begun in one of them; nothing was deleted.
@@ -152,16 +152,16 @@ class SessionActions:
         on_progress: OnProgress = silent,
         cancel: CancelSignal | None = None,
     ) -> TrashReceipt:
-        """Move to the trash what a plan selects, each session by itself; :meth:`undo` restores it.
+        """Move the planned sessions to the trash, each separately; :meth:`undo` restores them.
 
-        Children of a session become sessions of their own, subagents too. A session that was
-        opened again, used or pinned meanwhile stays.
+        Children of a session, subagents included, become sessions of their own. A session that was
+        reopened, used or pinned meanwhile stays.
 
         Args:
-            plan: Of ``bulk_sessions.plan_prune``.
+            plan: The plan from ``bulk_sessions.plan_prune``.
             force: Keep a copy in the trash however large it is.
-            on_progress: Hears of each session.
-            cancel: Once set, the sessions that are left stay.
+            on_progress: Called for each session.
+            cancel: Once set, the remaining sessions stay.
 
         Raises:
             TrashTooLargeError: The copy would be very large; nothing was deleted.
@@ -182,10 +182,10 @@ class SessionActions:
         )
 
     def undo(self, receipt: TrashReceipt) -> tuple[Restored, ...]:
-        """Take a delete back. What is in the trash no more is left out.
+        """Undo a delete. Items that are no longer in the trash are skipped.
 
         Raises:
-            NotFoundError: Nothing of it is in the trash any more.
+            NotFoundError: None of its items is in the trash any more.
         """
         there = {item.trash_id for item in self.trash()}
         wanted = [item.trash_id for item in receipt.items if item.trash_id in there]
@@ -200,7 +200,7 @@ class SessionActions:
     # ------------------------------------------------------------------------------------- trash
 
     def trash(self) -> tuple[TrashItem, ...]:
-        """What can be restored, the latest first."""
+        """Return what can be restored, the latest first."""
         return list_trash(self._own)
 
     def restore(
@@ -210,12 +210,12 @@ class SessionActions:
         on_progress: OnProgress = silent,
         cancel: CancelSignal | None = None,
     ) -> tuple[Restored, ...]:
-        """Put conversations back as they were; a taken id or title is replaced by a new one.
+        """Restore conversations as they were; a taken id or title is replaced by a new one.
 
         Args:
-            trash_ids: Which.
-            on_progress: Hears of each conversation, of a long one also on the way.
-            cancel: Once set, what is left stays in the trash.
+            trash_ids: The ids of the trash items.
+            on_progress: Called for each conversation, and during a long one.
+            cancel: Once set, the remaining items stay in the trash.
 
         Raises:
             NotFoundError: The trash has no such item.
@@ -226,13 +226,17 @@ class SessionActions:
         )
 
     def empty_trash(self, *, older_than: float | None = None) -> int:
-        """Delete for good; with a time (epoch seconds) only what was deleted before. How many."""
+        """Delete trash for good, optionally only items older than a time. Returns the count.
+
+        Args:
+            older_than: Epoch seconds; only items deleted before are removed.
+        """
         self._db.require_writable()
         settle_trash(self._db, self._own)
         return empty_trash(self._own, older_than=older_than)
 
     def tidy_trash(self) -> int:
-        """Finish what a crash interrupted and drop what is 30 days old. How many were dropped.
+        """Finish what a crash interrupted, drop items older than 30 days, and return their count.
 
         Nothing is done where the shared file may not be written: what was interrupted stays open.
         """
@@ -243,20 +247,20 @@ class SessionActions:
         return expire_trash(self._own, now=self._clock.time())
 
     def forget_prompts(self, deleted: Collection[str] = ()) -> None:
-        """Forget the prompts that we keep for sessions without a row, these above all."""
+        """Delete the stored prompts of sessions without a row, in particular of ``deleted``."""
         SessionPrompts(self._db, self._own).forget_gone(deleted)
 
     # ------------------------------------------------------------------------- renaming, archiving
 
     def rename(self, session_id: str, title: str | None) -> str | None:
-        """Give the conversation of a session another title; a blank one takes it away.
+        """Set the title of a session's conversation; a blank one removes it.
 
         Returns:
             The title as it was stored, None when it was removed.
 
         Raises:
             NotFoundError: The session is gone.
-            TitleError: Too long, or another session has it.
+            TitleError: The title is too long, or another session has it.
         """
         self._db.require_writable()
         shown = self._summary(session_id).id
@@ -268,7 +272,7 @@ class SessionActions:
         """Hide conversations from the lists, all segments of each.
 
         Returns:
-            Those of the ids that were not hidden before.
+            The given ids that were not hidden before.
 
         Raises:
             NotFoundError: One of them is gone; nothing was changed.
@@ -285,7 +289,7 @@ class SessionActions:
         """Show conversations in the lists again.
 
         Returns:
-            Those of the ids that were hidden before.
+            The given ids that were hidden before.
 
         Raises:
             NotFoundError: One of them is gone; nothing was changed.
@@ -295,7 +299,7 @@ class SessionActions:
         return self._set_archived(hidden, archived=False)
 
     def pin(self, ids: Collection[str]) -> Repinned:
-        """Pin conversations: pruning and automatic deletion spare them.
+        """Pin conversations, which excludes them from pruning and automatic deletion.
 
         Raises:
             NotFoundError: One of them is gone; nothing was changed.
@@ -319,7 +323,7 @@ class SessionActions:
     def _set_archived(self, ids: Collection[str], *, archived: bool) -> tuple[str, ...]:
         return tuple(each for each in ids if self._db.set_session_archived(each, archived))
 
-    # ------------------------------------------------------------------------------------ looking
+    # ------------------------------------------------------------------------------------ reading
 
     def _conversation(self, session_id: str) -> PlannedConversation | None:
         scope = self._db.lineage_ids_for_delete(session_id)

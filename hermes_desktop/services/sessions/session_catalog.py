@@ -1,4 +1,4 @@
-"""The sessions of a home for programs without a loop: list, find, read.
+"""Read access to the sessions of a home for programs without an event loop: list, find, read.
 
 Loads neither asyncio nor Qt; the command line prints a list in the time the window needs to open.
 """
@@ -28,7 +28,7 @@ class SessionCatalog:
 
     @property
     def condition(self) -> StoreCondition:
-        """In what condition the file is."""
+        """The condition of the file."""
         return self._db.condition
 
     def sessions(self, *, source: str | None = None, limit: int = 20) -> list[SessionSummary]:
@@ -36,7 +36,7 @@ class SessionCatalog:
 
         Args:
             source: Only this source, exactly as stored. None hides ``tool`` as the command does.
-            limit: Rows at most.
+            limit: The maximum number of rows.
         """
         excluded: Sequence[str] = () if source else ("tool",)
         return self._db.list_summaries(source=source, exclude_sources=excluded, limit=limit)
@@ -45,9 +45,9 @@ class SessionCatalog:
         """Find one session by id, title or the unique beginning of an id.
 
         Raises:
-            UsageError: Nothing was asked for.
-            NotFoundError: No session fits.
-            AmbiguousError: More than one id begins so.
+            UsageError: Nothing was given.
+            NotFoundError: No session matches.
+            AmbiguousError: More than one id begins like this.
         """
         found = find_session_id(self._db, wanted)
         summary = self._db.summary(found)
@@ -56,9 +56,9 @@ class SessionCatalog:
         return summary
 
     def messages(self, session_id: str, *, limit: int | None = None) -> list[Message]:
-        """Read the messages a person is shown, oldest first; with a limit, the last ones.
+        """Read the visible messages, oldest first; with a limit, the last ones.
 
-        A compression chain is read as one conversation, up to and with the given part.
+        A compression chain is read as one conversation, up to and including the given part.
         """
         messages: list[Message] = []
         for part in reversed(self._parts(session_id)):
@@ -88,14 +88,15 @@ class SessionCatalog:
 
 
 def find_session_id(db: SessionDB, wanted: str) -> str:
-    """Turn what a person typed into a session id.
+    """Resolve user input to a session id.
 
-    Exact id, then title (the newest of a numbered row of titles), then the beginning of an id.
+    The order is: exact id, then title (the newest of a numbered series of titles), then the
+    beginning of an id.
 
     Raises:
-        UsageError: Nothing was asked for.
-        NotFoundError: No session fits.
-        AmbiguousError: More than one id begins so.
+        UsageError: Nothing was given.
+        NotFoundError: No session matches.
+        AmbiguousError: More than one id begins like this.
     """
     text = wanted.strip()
     if not text:
@@ -122,7 +123,7 @@ def find_session_id(db: SessionDB, wanted: str) -> str:
 
 
 def find_latest_session_id(db: SessionDB, *, source: str) -> str:
-    """Name the session of a source in which something was said last, archived ones included.
+    """Return the session of a source with the latest message, archived ones included.
 
     Raises:
         NotFoundError: The source has no session.

@@ -1,4 +1,4 @@
-"""Which session a person means when something is going to happen to it."""
+"""Resolution of user input to the session that an operation is going to change."""
 
 from hermes_desktop.core.errors import AmbiguousError, NotFoundError, UsageError
 from hermes_desktop.state import SessionDB
@@ -7,15 +7,15 @@ SHORTEST_BEGINNING = 8
 
 
 def choose_for_change(db: SessionDB, wanted: str) -> str:
-    """Turn an id, an exact title or a long beginning of an id into an id.
+    """Resolve an id, an exact title or a long beginning of an id to an id.
 
-    Stricter than looking: no numbered title stands for another one, and a beginning needs eight
-    characters, so that a slip does not hit a session nobody thought of.
+    Stricter than for reading: a title does not match another one of its numbered series, and a
+    beginning needs eight characters, so that a slip does not affect an unintended session.
 
     Raises:
-        UsageError: Nothing was named, or too little.
-        NotFoundError: No session fits.
-        AmbiguousError: More than one id begins so.
+        UsageError: Nothing was given, or too little.
+        NotFoundError: No session matches.
+        AmbiguousError: More than one id begins like this.
     """
     text = wanted.strip()
     if not text:

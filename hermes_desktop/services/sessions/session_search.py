@@ -1,4 +1,4 @@
-"""Searching the messages of all sessions, for a person who is still typing."""
+"""Full-text search over the messages of all sessions, made for search as you type."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -12,12 +12,12 @@ OnHits = Callable[[Sequence[SearchHit]], None]
 
 
 class SessionSearch:
-    """One search at a time; a new one ends the former. Called on the loop.
+    """Runs one search at a time; a new one ends the previous one. Called on the event loop.
 
     Args:
         db: The shared file.
-        worker: The ``state-search`` worker; of two threads one may still be ending in SQLite what
-            nobody waits for any more.
+        worker: The ``state-search`` worker; of its two threads, one may still be ending an
+            abandoned search in SQLite.
     """
 
     def __init__(self, db: SessionDB, worker: WorkerThreads) -> None:
@@ -26,15 +26,15 @@ class SessionSearch:
         self._cancel: Interruption | None = None
 
     async def find(self, query: SearchQuery, on_hits: OnHits) -> SearchOutcome:
-        """Find messages; ends the search that runs.
+        """Find messages; ends the running search.
 
         Args:
-            query: What to look for.
-            on_hits: Gets each page on the loop, as soon as it is found; never after
-                :meth:`cancel`, or after another search was begun.
+            query: The query.
+            on_hits: Called on the loop with each page as soon as it is found; never after
+                :meth:`cancel`, or after another search has started.
 
         Returns:
-            How it went; ``cancelled`` when it was ended early.
+            The outcome; ``cancelled`` when it was ended early.
 
         Raises:
             BusyError: Another program keeps the file locked.
@@ -63,7 +63,7 @@ class SessionSearch:
             raise
 
     def cancel(self) -> None:
-        """End the search that runs, within milliseconds; harmless without one."""
+        """End the running search within milliseconds; harmless without one."""
         if self._cancel is not None:
             self._cancel.set()
             self._cancel = None

@@ -1,4 +1,4 @@
-"""Asks the database again and again whether anybody has written, and tells the bus what changed."""
+"""Polling of the database for changes, which are published on the event bus."""
 
 import asyncio
 import contextlib
@@ -33,11 +33,12 @@ _NOTICE_KEY = "state-watch"
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Something else that is looked at again and again.
+    """An additional check that runs with each poll.
 
     Attributes:
-        look: Whether it changed since the last look; called on a thread, takes microseconds.
-        changed: Told so on the loop.
+        look: Returns whether something changed since the last check; called on a thread, takes
+            microseconds.
+        changed: Called on the loop after a change.
     """
 
     look: Callable[[], bool]
@@ -45,16 +46,16 @@ class Beside:
 
 
 class StateWatch:
-    """The only source of news about data, whether we or another process wrote.
+    """The only source of data change events, whether we or another process wrote.
 
     Args:
-        watcher: Looks at the file; used on ``state-read`` only.
-        catalog: Learns of changes before anybody else is told.
-        transcript: Says which session is open.
+        watcher: Checks the file; used on ``state-read`` only.
+        catalog: Is notified of changes before they are published.
+        transcript: Provides the session that is open.
         readers: The ``state-read`` worker.
-        bus: Gets :class:`SessionsChanged`.
-        pairing: Looked at beside; its news is :class:`PairingChanged`. None: nothing is.
-        beside: What else is looked at, in the same pauses.
+        bus: The event bus for :class:`SessionsChanged`.
+        pairing: An additional check that leads to :class:`PairingChanged`. None: no such check.
+        beside: Other additional checks, made at the same intervals.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the parts it joins
@@ -80,22 +81,23 @@ class StateWatch:
         self._failing = False
 
     def set_visible(self, visible: bool) -> None:  # noqa: FBT001 - a slot of one meaning
-        """Look four times a second while a window shows, else every two seconds."""
+        """Check four times a second while a window is visible, else every two seconds."""
         self._interval_s = VISIBLE_INTERVAL_S if visible else HIDDEN_INTERVAL_S
         self.look_now()
 
     def look_now(self) -> None:
-        """Look at once; called after a write of our own."""
+        """Check at once; called after a write of our own."""
         self._due.set()
 
     async def run(self) -> None:
-        """Watch until cancelled; then never again.
+        """Watch until cancelled; cannot be restarted.
 
-        Nearly every look finds nothing. The loop hears only of those that have something to
-        tell: a timer and a task four times a second would be most of what an idle window costs.
+        Nearly every check finds nothing. The event loop is only notified when there is something to
+        report: a timer and a task four times a second would be most of the cost of an idle window.
         """
         loop = asyncio.get_running_loop()
-        # The first look only learns: it is queued here, before anything that is read later.
+        # The first check only sets the baseline: it is queued here, before anything that is read
+        # later.
         first = self._readers.submit(self._look)
         pulse = threading.Thread(
             target=self._keep_looking, args=(loop, first), name="state-watch", daemon=True
@@ -108,7 +110,7 @@ class StateWatch:
             self._due.set()
 
     async def look(self) -> None:
-        """Look once and publish what is found."""
+        """Check once and publish what is found."""
         try:
             changes = await self._readers.run(self._look)
         except StateError as error:
@@ -117,7 +119,7 @@ class StateWatch:
             self._tell(changes)
 
     def _keep_looking(self, loop: asyncio.AbstractEventLoop, look: Future[StateChanges]) -> None:
-        """On ``state-watch``: the pauses, and files beside; each look runs on ``state-read``."""
+        """Poll at intervals, on ``state-watch``; the polls themselves run on ``state-read``."""
         with contextlib.suppress(RuntimeError):  # readers or loop were closed meanwhile
             while not self._ended:
                 if look.exception() or look.result() or self._failing:

@@ -1,4 +1,4 @@
-"""The shared file looked after: snapshots before what may go wrong, less space. Blocking."""
+"""Maintenance of the shared file: snapshots before risky operations, and compacting. Blocking."""
 
 import contextlib
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ LATEST = "latest"
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A snapshot that was taken.
+    """The result of taking a snapshot.
 
     Attributes:
-        snapshot: The new one.
-        dropped: Names of old ones that went for it.
+        snapshot: The new snapshot.
+        dropped: Names of old snapshots that were deleted in exchange.
     """
 
     snapshot: SnapshotInfo
@@ -35,14 +35,14 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True)
 class Optimised:
-    """What an optimisation did. Sizes in bytes.
+    """The result of an optimization. Sizes in bytes.
 
     Attributes:
-        indexes: How many search indexes were put in order.
-        holders: Other programs that have the file open; then no space is given back.
-        before: The snapshot taken before the file was written anew, None if it was not.
-        size_before: Of the file.
-        size_after: Of the file.
+        indexes: The number of search indexes that were optimized.
+        holders: Other programs that have the file open; no space is reclaimed then.
+        before: The snapshot taken before the file was rewritten, None if it was not rewritten.
+        size_before: The size of the file before.
+        size_after: The size of the file after.
     """
 
     indexes: int
@@ -60,7 +60,7 @@ def guard(
     on_progress: OnProgress = silent,
     cancel: CancelSignal | None = None,
 ) -> Guarded:
-    """Take a snapshot of the store and drop old ones: five stay, none older than 30 days.
+    """Take a snapshot of the store and drop old ones: five are kept, none older than 30 days.
 
     Args:
         paths: The home.
@@ -73,7 +73,7 @@ def guard(
         NoRoomForSnapshotError: There is no room.
         CancelledError: It was cancelled.
         BusyError: Another program keeps the file locked.
-        StateError: It cannot be read, or the copy not written.
+        StateError: The store cannot be read, or the copy cannot be written.
     """
     if paths.state_db.exists():
         _make_folder(paths)
@@ -96,10 +96,10 @@ def optimise(
     on_progress: OnProgress = silent,
     cancel: CancelSignal | None = None,
 ) -> Optimised:
-    """Put the search index in order; give unused space back when nobody else is seen at the file.
+    """Optimize the search index, and reclaim unused space unless another program has the file open.
 
     Raises:
-        CancelledError: It was cancelled before the file was written anew.
+        CancelledError: It was cancelled before the file was rewritten.
         StateError: There is no room for a snapshot, or the file cannot be written.
     """
     size = db.db_path.stat().st_size
@@ -112,7 +112,7 @@ def optimise(
     try:
         indexes = db.optimize_fts() if holders.seen else db.vacuum()
     except BusyError:
-        # Somebody opened it meanwhile; the index may be put in order all the same.
+        # Another program opened it meanwhile; the index can still be optimized.
         holders = other_holders(db.db_path)
         if not holders.seen:
             raise
@@ -121,7 +121,7 @@ def optimise(
 
 
 def find(paths: HermesPaths, name: str) -> SnapshotInfo:
-    """A snapshot by its name, or the latest one.
+    """Return a snapshot by its name, or the latest one.
 
     Raises:
         NotFoundError: There is none.
@@ -145,13 +145,13 @@ def restore(
     on_progress: OnProgress = silent,
     cancel: CancelSignal | None = None,
 ) -> RestoreReport:
-    """Put a snapshot in the place of the store, after a snapshot of the present.
+    """Replace the store with a snapshot, after taking a snapshot of the present state.
 
-    Only to be called when the person agreed although some processes may not be visible to us.
+    Only call this after the user agreed, because some processes may not be visible to us.
 
     Raises:
-        HeldError: Other programs are seen to have the store open.
-        CancelledError: It was cancelled; the store is as it was.
+        HeldError: Other programs are known to have the store open.
+        CancelledError: It was cancelled; the store is unchanged.
         StateError: There is no room, or something cannot be read or written.
     """
     _make_folder(paths)
@@ -169,6 +169,6 @@ def restore(
 
 
 def _make_folder(paths: HermesPaths) -> None:
-    """Make what is ours alone; what is wrong is said when the snapshot is written."""
+    """Create our private folder; errors are reported when the snapshot is written."""
     with contextlib.suppress(OSError):
         make_private_folder(paths.desktop_dir, parents=False)

@@ -1,4 +1,4 @@
-"""What a person should know about the history that was opened."""
+"""The notice about the condition of the history that was opened."""
 
 from hermes_desktop.core.events import Notice
 from hermes_desktop.state.records.records import StoreCondition
@@ -7,10 +7,10 @@ KEY = "store-condition"
 
 
 def notice_of(condition: StoreCondition) -> Notice | None:
-    """The notice for a store that may only be read, or that another version wrote.
+    """Return the notice for a store that is read-only, or that another version wrote.
 
     Returns:
-        None when there is nothing to tell.
+        None when there is nothing to report.
     """
     if not condition.writable:
         return Notice("warning", condition.title, condition.reason, condition.hint, key=KEY)

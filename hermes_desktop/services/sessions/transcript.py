@@ -1,7 +1,7 @@
-"""Reading a conversation piece by piece: its end first, more when scrolled to.
+"""Paged reading of a conversation: its end first, more when scrolled to.
 
-A compression chain is read as one conversation: before the first message of a part come the last
-ones of the part before it.
+A compression chain is read as one conversation: the first message of a part is preceded by the last
+messages of the part before it.
 """
 
 from dataclasses import dataclass, replace
@@ -15,17 +15,17 @@ from hermes_desktop.state.records.records import Message, SessionSummary
 FIRST_PAGE = 60
 NEXT_PAGE = 60
 AROUND = 30
-"""Messages on either side of one that was searched for."""
+"""Messages on either side of one found by a search."""
 REFRESH_LIMIT = 400
 _REMEMBERED = 200
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptPage:
-    """Some messages in a row, oldest first.
+    """Consecutive messages, oldest first.
 
     Attributes:
-        session: The row they belong to, as the list shows it (of a chain: root with its tip).
+        session: The row they belong to, as the list shows it (for a chain: root with its tip).
         messages: The messages; ``session_id`` changes where a chain was rotated.
         has_older: Whether there are messages before the first one.
         has_newer: Whether there are messages after the last one.
@@ -68,11 +68,11 @@ class TranscriptReader:
         Args:
             session_id: The conversation (its tip).
             message_id: A message of any part of it.
-            each_side: Messages before and after it, at most.
+            each_side: The maximum number of messages before and after it.
 
         Returns:
-            The end of the conversation, as :meth:`open` reads it, where the message is no longer
-            part of it.
+            The end of the conversation, as :meth:`open` reads it, if the message is no longer part
+            of it.
 
         Raises:
             NotFoundError: The session is gone.
@@ -83,41 +83,41 @@ class TranscriptReader:
     async def newer(
         self, session_id: str, last: Message, *, limit: int = NEXT_PAGE
     ) -> TranscriptPage:
-        """Read what stands after a message that is shown.
+        """Read the messages after the last one shown.
 
         Args:
             session_id: The conversation (its tip).
             last: The last message shown.
-            limit: Messages at most.
+            limit: The maximum number of messages.
         """
         return await self._readers.run(self._newer, session_id, last, limit)
 
     async def older(
         self, session_id: str, first: Message, *, limit: int = NEXT_PAGE
     ) -> TranscriptPage:
-        """Read what stands before a message that is shown.
+        """Read the messages before the first one shown.
 
         Args:
             session_id: The conversation (its tip).
             first: The first message shown.
-            limit: Messages at most.
+            limit: The maximum number of messages.
         """
         return await self._readers.run(self._older, session_id, first, limit)
 
     async def refresh(
         self, session_id: str, first: Message | None, last: Message | None = None
     ) -> TranscriptPage:
-        """Read again what is shown, and what came after it.
+        """Read the shown messages again, and those that came after them.
 
         Args:
             session_id: The conversation (its tip).
             first: The first message shown; None when nothing is shown.
-            last: Read no further than this one: what comes after it is not shown.
+            last: Read no further than this one: later messages are not shown.
 
         Returns:
-            Messages from ``first`` on, at most the last 400 of them. Unchanged messages are
-            equal to those of the page before. An empty result for a session that had messages
-            means that they were undone.
+            Messages from ``first`` on, at most the last 400 of them. Unchanged messages are equal
+            to those of the page before. An empty result for a session that had messages means that
+            they were undone.
         """
         return await self._readers.run(self._refresh, session_id, first, last)
 
@@ -148,7 +148,7 @@ class TranscriptReader:
             before = self._fill_from_chain(part, before, each_side)
         rest = self._rest(parts, part, message_id - 1, each_side + 2)
         if not rest or rest[0].id != message_id:
-            return self._open(session_id, FIRST_PAGE)  # it was taken back
+            return self._open(session_id, FIRST_PAGE)  # it was rewound
         self._opened = frozenset({session.id})
         messages = [*before, *rest[: each_side + 1]]
         return self._page(
@@ -170,14 +170,14 @@ class TranscriptReader:
         has_older: bool,  # noqa: FBT001 - the fields of a page
         has_newer: bool = False,  # noqa: FBT001, FBT002
     ) -> TranscriptPage:
-        """A page on which each summary that counts says how many messages it stands for."""
+        """Return a page on which each active summary has the number of messages it stands for."""
         counted = tuple(map(self._counted, messages))
         return TranscriptPage(session, counted, has_older, has_newer)
 
     def _counted(self, message: Message) -> Message:
         if not message.active or not message.content.startswith(MARK):
             return message
-        if message.id not in self._stands_for:  # it does not change while the summary counts
+        if message.id not in self._stands_for:  # constant while the summary is active
             if len(self._stands_for) >= _REMEMBERED:
                 self._stands_for.clear()
             count = self._db.count_not_told(message.session_id, message.id, MARK)
@@ -185,7 +185,7 @@ class TranscriptReader:
         return replace(message, stands_for=self._stands_for[message.id] or None)
 
     def _rest(self, parts: list[str], part: str, after_id: int, limit: int) -> list[Message]:
-        """Messages behind an id of one part, and on through the parts that follow."""
+        """Return messages after an id of one part, continuing through the parts that follow."""
         found: list[Message] = []
         begin = parts.index(part) if part in parts else len(parts) - 1
         for each in parts[begin:]:
@@ -229,7 +229,7 @@ class TranscriptReader:
     def _fill_from_chain(
         self, session_id: str, messages: list[Message], limit: int
     ) -> list[Message]:
-        """Put messages of earlier parts in front until there are enough."""
+        """Prepend messages of earlier parts until there are enough."""
         parts = self._parts(session_id)
         position = parts.index(session_id) if session_id in parts else 0
         while position > 0 and len(messages) < limit:
@@ -251,7 +251,7 @@ class TranscriptReader:
         return any(self._db.read_messages(part, limit=1) for part in reversed(earlier))
 
     def _parts(self, session_id: str) -> list[str]:
-        """The chain's ids, oldest first, cut behind the given one."""
+        """Return the chain's ids, oldest first, up to and including the given one."""
         parts = self._db.get_compression_lineage(session_id) or [session_id]
         return parts[: parts.index(session_id) + 1] if session_id in parts else [session_id]
 

@@ -1,4 +1,4 @@
-"""The working folder of a session: where its tools begin. Blocking."""
+"""The working folder of a session, in which its tools start. Blocking."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +10,12 @@ from hermes_desktop.state import SessionDB
 
 @dataclass(frozen=True, slots=True)
 class WorkingFolder:
-    """Where a session works.
+    """The working folder of a session.
 
     Attributes:
         session_id: The newest part of the conversation.
         current: Its folder; None where the settings decide.
-        imported: The folder it had where it was exported; not used unless a person chooses it.
+        imported: The folder it had where it was exported; not used unless the user chooses it.
     """
 
     session_id: str
@@ -24,7 +24,7 @@ class WorkingFolder:
 
     @property
     def note(self) -> str:
-        """What to know before the session continues; "" when nothing is special."""
+        """The note to show before the session continues; "" when nothing is special."""
         if self.imported is None or self.current is not None:
             return ""
         return (
@@ -51,7 +51,7 @@ def working_folder(db: SessionDB, session_id: str) -> WorkingFolder:
 
 
 def set_working_folder(db: SessionDB, session_id: str, folder: str) -> WorkingFolder:
-    """Let a conversation work in a folder of this machine.
+    """Set the working folder of a conversation to a folder of this machine.
 
     Args:
         db: The store.

@@ -1,1 +1,1 @@
-"""Sessions exported to files and imported from them."""
+"""Export of sessions to files, and import from them."""

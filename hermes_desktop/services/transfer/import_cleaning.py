@@ -1,4 +1,4 @@
-"""Exported sessions made ready for import: times converted, folders set aside, losses named.
+"""Preparation of exported sessions for import: converts times, sets folders aside, lists losses.
 
 Pure functions over the objects of an export; nothing is read or written.
 """
@@ -30,7 +30,7 @@ class Loss:
         field: Its name, such as ``started_at``.
         value: The value, shortened.
         instead: What is stored in its place.
-        count: How many messages of the session it concerns; 0 for a value of the session itself.
+        count: The number of affected messages of the session; 0 for a value of the session itself.
     """
 
     session_id: str
@@ -41,16 +41,17 @@ class Loss:
 
     @property
     def text(self) -> str:
-        """One sentence for a person."""
+        """One sentence for display."""
         where = f" of {self.count:,} message{'s' * (self.count != 1)}" if self.count else ""
         return f"{self.session_id}: {self.field}{where} ({self.value}) is lost; {self.instead}."
 
 
 def cleaned(session: Session) -> tuple[Session, tuple[Loss, ...]]:
-    """A session whose values can all be stored, and what had to be given up for that.
+    """Return a session whose values can all be stored, and the values lost for that.
 
     ISO 8601 times and times in milliseconds become epoch seconds. The working folder moves to
-    :data:`IMPORTED_FOLDER`: a folder named by a file is information until a person confirms it.
+    :data:`IMPORTED_FOLDER`: a folder named by a file is only information until the user confirms
+    it.
     """
     session_id = str(session["id"])
     kept = dict(session)
@@ -64,7 +65,7 @@ def cleaned(session: Session) -> tuple[Session, tuple[Loss, ...]]:
 
 
 def imported_folder(model_config: Any) -> str | None:
-    """The folder an imported session had elsewhere; None for other sessions.
+    """Return the folder an imported session had elsewhere; None for other sessions.
 
     Args:
         model_config: The column as it is stored.
@@ -86,7 +87,7 @@ def _times(session_id: str, kept: dict[str, Any]) -> Iterator[Loss]:
 
 
 def _numbers(session_id: str, kept: dict[str, Any]) -> Iterator[Loss]:
-    """Integers that SQLite cannot hold; other odd types are stored as they are."""
+    """Drop integers that SQLite cannot hold; other odd types are stored as they are."""
     for name, given in list(kept.items()):
         if type(given) is int and not -_LARGEST_INTEGER <= given < _LARGEST_INTEGER:
             kept[name] = None

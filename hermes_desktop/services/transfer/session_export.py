@@ -1,4 +1,4 @@
-"""Sessions written to files: one object a line, or a Markdown document each. Blocking."""
+"""Export of sessions to files: JSON Lines, or one Markdown document each. Blocking."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ from hermes_desktop.state.records.stopping import (
 from hermes_desktop.state.sessions.bulk_filters import SessionFilter
 
 Clean = Callable[[Any], Any]
-"""Takes secrets out of an exported object."""
+"""Removes secrets from an exported object."""
 
 _STEP = "The export"
 
@@ -33,16 +33,17 @@ class ExportError(HermesError):
 
 
 def choose(db: SessionDB, named: Sequence[str], choice: SessionFilter) -> list[str]:
-    """Which sessions to export: those named, those a filter selects, or all.
+    """Return the sessions to export: the named ones, those a filter selects, or all.
 
-    A named session comes with all its parts. A filter selects ended ones, the oldest first; all
-    are the latest activity first, archived ones and subagents included.
+    A named session is exported with all its parts. A filter selects ended sessions, the oldest
+    first. Without either, all sessions are returned, the latest activity first, archived ones and
+    subagents included.
     """
     if named:
         parts = [part for each in named for part in db.get_compression_lineage(each) or [each]]
         return list(dict.fromkeys(parts))
     if choice:
-        return [found.id for found in db.read(choice.select)]  # nothing is spared from a copy
+        return [found.id for found in db.read(choice.select)]  # a copy spares nothing
     return db.read(lambda conn: export.ids_by_activity(conn, None))
 
 
@@ -54,7 +55,7 @@ def objects(
     on_progress: OnProgress = silent,
     cancel: CancelSignal | None = None,
 ) -> Iterator[Mapping[str, Any]]:
-    """Exported sessions one after the other.
+    """Yield exported sessions one after the other.
 
     Raises:
         CancelledError: It was cancelled.
@@ -66,15 +67,15 @@ def objects(
 
 
 def write_json_lines(path: Path, found: Iterable[Mapping[str, Any]], *, force: bool = False) -> int:
-    """Write one object a line to a file (0600); it has its name only when it is complete.
+    """Write one object per line to a file (0600), which gets its name only when it is complete.
 
-    A pipe or a device that is there gets the lines; it is never replaced.
+    An existing pipe or device receives the lines; it is never replaced.
 
     Returns:
-        How many sessions.
+        The number of sessions.
 
     Raises:
-        RefusedError: The file is there already, and ``force`` was not given.
+        RefusedError: The file exists already, and ``force`` was not given.
         ExportError: It cannot be written; nothing is left behind.
     """
     with _in_words(path), _place(path, force=force) as stream:
@@ -85,7 +86,7 @@ def write_json_lines(path: Path, found: Iterable[Mapping[str, Any]], *, force: b
         return count
 
 
-def write_markdown(  # noqa: PLR0913 - each is a choice or a wire of the caller
+def write_markdown(  # noqa: PLR0913 - each is a choice or a dependency of the caller
     db: SessionDB,
     ids: Sequence[str],
     folder: Path,
@@ -95,13 +96,13 @@ def write_markdown(  # noqa: PLR0913 - each is a choice or a wire of the caller
     on_progress: OnProgress = silent,
     cancel: CancelSignal | None = None,
 ) -> list[Path]:
-    """Write a document for each conversation, whatever parts of it are named.
+    """Write a document for each conversation, whichever of its parts are named.
 
     Returns:
         The files, in order.
 
     Raises:
-        RefusedError: One of the files is there already, and ``force`` was not given; nothing was
+        RefusedError: One of the files exists already, and ``force`` was not given; nothing was
             written.
         CancelledError: It was cancelled; documents that are complete stay.
         ExportError: A file cannot be written.

@@ -1,6 +1,6 @@
-"""Sessions read from files that an export wrote. Blocking.
+"""Import of sessions from exported files. Blocking.
 
-Everything is looked at before the first session is written: a file with a mistake changes nothing.
+Everything is checked before the first session is written: a file with a mistake changes nothing.
 """
 
 import json
@@ -36,8 +36,8 @@ class ImportPlan:
     """What an import would do.
 
     Attributes:
-        sessions: All of the file, parents before their children.
-        known: Ids that are there already and will be left as they are.
+        sessions: All sessions of the file, parents before their children.
+        known: Ids that exist already and will be left as they are.
         lost: Values of sessions to be added that cannot be kept.
     """
 
@@ -47,24 +47,24 @@ class ImportPlan:
 
     @property
     def fresh(self) -> tuple[Session, ...]:
-        """Those that will be added."""
+        """The sessions that will be added."""
         return tuple(each for each in self.sessions if each["id"] not in self.known)
 
     @property
     def by_source(self) -> Mapping[str, int]:
-        """How many will be added of each source, the largest number first."""
+        """The number of sessions to be added of each source, the largest number first."""
         return dict(Counter(each.get("source") or "unknown" for each in self.fresh).most_common())
 
 
 @dataclass(slots=True)
 class Imported:
-    """What an import did.
+    """The result of an import.
 
     Attributes:
         ids: Sessions that were added.
-        skipped: Sessions that were there already.
-        detached: How many parents could not be kept.
-        retitled: Sessions whose title was taken: id and title now.
+        skipped: Sessions that existed already.
+        detached: The number of parents that could not be kept.
+        retitled: Sessions whose title was taken: id and new title.
     """
 
     ids: list[str] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Imported:
 
 
 def parse(text: str) -> list[Any]:
-    """The objects of a file: one JSON array, one object, or an object a line.
+    """Parse the objects of a file: one JSON array, one object, or one object per line.
 
     Raises:
         ImportRefusedError: It is none of these.
@@ -83,7 +83,7 @@ def parse(text: str) -> list[Any]:
     if stripped.startswith("["):
         return _whole(stripped)
     found: list[Any] = []
-    # Not splitlines(): the texts may hold U+2028 and the like.
+    # Not splitlines(): the texts may contain U+2028 and the like.
     for number, line in enumerate(stripped.split("\n"), start=1):
         if not line.strip():
             continue
@@ -105,14 +105,14 @@ def _whole(text: str) -> list[Any]:
 
 
 def plan_import(db: SessionDB | None, given: Sequence[Any]) -> ImportPlan:
-    """Look at everything that is to be imported.
+    """Check everything that is to be imported.
 
     Args:
         db: The store; None when there is none yet.
         given: Exported sessions or conversations.
 
     Raises:
-        ImportRefusedError: Something is wrong with one of them; the words say what and where.
+        ImportRefusedError: One of them is invalid; the error says what is wrong and where.
     """
     opened = [
         each
@@ -148,7 +148,7 @@ def _problems(sessions: Sequence[Any]) -> Iterator[str]:
 
 
 def _parents_first(sessions: Sequence[Session]) -> list[Session]:
-    """In an order in which every parent that is among them comes before its children."""
+    """Sort sessions so that every parent among them comes before its children."""
     by_id = {each["id"]: each for each in sessions}
     ordered: dict[str, Session] = {}
     for session in sessions:
@@ -168,10 +168,10 @@ def run_import(
     on_progress: OnProgress = silent,
     cancel: CancelSignal | None = None,
 ) -> Imported:
-    """Add what was planned, a portion at a time; after a failure the same import goes on.
+    """Add the planned sessions in batches; after a failure the same import can be continued.
 
     Raises:
-        ImportRefusedError: The store refuses a portion after all; those before it stay.
+        ImportRefusedError: The store refuses a batch after all; earlier batches stay.
         CancelledError: It was cancelled; what was added stays.
     """
     done = Imported(skipped=sorted(plan.known))
@@ -191,7 +191,7 @@ def run_import(
 
 
 def _portions(sessions: Sequence[Session]) -> Iterator[list[Session]]:
-    """As many as one call takes: by number, messages and bytes."""
+    """Yield batches as large as one call accepts: by number, messages and bytes."""
     portion: list[Session] = []
     messages = size = 0
     for session in sessions:

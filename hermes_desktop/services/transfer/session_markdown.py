@@ -1,4 +1,4 @@
-"""One conversation as a Markdown document."""
+"""Rendering of one conversation as a Markdown document."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _LONGEST_SLUG = 60
 
 
 def file_name(session_id: str, title: str | None) -> str:
-    """A name for the document: the id, and what of the title fits into a file name."""
+    """Return a file name for the document: the id, and the title as far as file names allow."""
     plain = unicodedata.normalize("NFKD", title or "").encode("ascii", "ignore").decode()
     slug = _NOT_IN_NAMES.sub("-", plain.lower()).strip("-")[:_LONGEST_SLUG].strip("-")
     safe = re.sub(r"[^A-Za-z0-9._-]", "_", session_id)
@@ -27,10 +27,10 @@ def file_name(session_id: str, title: str | None) -> str:
 
 
 def document(conversation: Mapping[str, Any]) -> str:
-    """The document: facts in front, then what was said, tools in code blocks.
+    """Return the document: facts first, then the messages, with tool output in code blocks.
 
     Args:
-        conversation: As ``export_session_lineage`` returns it.
+        conversation: As returned by ``export_session_lineage``.
     """
     title = " ".join(str(conversation.get("title") or "Untitled session").split())
     parts = ["---\n", *_front(conversation), "---\n", f"\n# {title}\n"]
@@ -41,7 +41,7 @@ def document(conversation: Mapping[str, Any]) -> str:
 
 
 def _front(conversation: Mapping[str, Any]) -> Iterator[str]:
-    """YAML, each value written as JSON, which YAML can read."""
+    """Yield YAML lines, each value written as JSON, which YAML can read."""
     segments = conversation.get("segments") or [conversation]
     values = {**conversation, "started_at": segments[0].get("started_at")}
     for name in _FRONT:
@@ -77,7 +77,7 @@ def _call(call: Any) -> str:
 
 
 def _text(content: Any) -> str:
-    """Structured content as its text parts; what is no text is named."""
+    """Return structured content as its text parts; other parts are named by their type."""
     if isinstance(content, list):
         return "\n\n".join(_part(part) for part in content)
     return content if isinstance(content, str) else "" if content is None else json.dumps(content)
@@ -93,7 +93,7 @@ def _part(part: Any) -> str:
 
 
 def _fenced(text: str) -> str:
-    """A code block whose fence is longer than every row of backticks in it."""
+    """Return a code block whose fence is longer than every run of backticks in it."""
     longest = max((len(found) for found in _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text.rstrip(chr(10))}\n{fence}"

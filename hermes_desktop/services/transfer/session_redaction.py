@@ -1,4 +1,4 @@
-"""Secrets taken out of sessions that leave the home."""
+"""Removal of secrets from sessions that leave the home."""
 
 import os
 import re
@@ -32,12 +32,12 @@ _KEPT = frozenset(
 class SessionRedactor:
     """Removes secrets from exported sessions: those of known shapes, and those of the home.
 
-    What names a session or a role stays, so that a redacted export can be imported.
+    Fields that name a session or a role are kept, so that a redacted export can be imported.
 
     Args:
-        known: Values to remove wherever they stand, by names; those whose name says nothing of a
-            secret stay.
-        secrets: Values that are secrets by whatever name.
+        known: Values to remove wherever they occur, keyed by name; values whose name does not
+            indicate a secret are kept.
+        secrets: Values that are secrets whatever their name.
     """
 
     def __init__(self, known: Mapping[str, str], secrets: frozenset[str] = frozenset()) -> None:
@@ -49,11 +49,11 @@ class SessionRedactor:
                 self._redactor.learn(value)
 
     def learn_named(self, values: Mapping[str, str]) -> None:
-        """Remove what variables hold whose names say that it is secret, too."""
+        """Also remove the values of variables whose names indicate a secret."""
         learn_named(values, self._redactor)
 
     def clean(self, value: Any, name: str = "") -> Any:
-        """The same value without secrets, down to the last text in it."""
+        """Return the same value without secrets, recursively."""
         if name in _KEPT:
             return value
         if isinstance(value, str):
@@ -65,7 +65,7 @@ class SessionRedactor:
         return value
 
     def _member(self, name: str, value: Any) -> Any:
-        """A value under a name; what is called a password is one."""
+        """Clean the value of a field; a field whose name indicates a secret is replaced."""
         if isinstance(value, str) and value and _NAMED.fullmatch(name):
             return _MARK
         return self.clean(value, name)
@@ -78,14 +78,14 @@ class SessionRedactor:
 
 
 def redactor_of_home(paths: HermesPaths) -> SessionRedactor:
-    """A redactor that knows what ``.env`` and the environment call a key, token or password.
+    """Return a redactor for the keys, tokens and passwords in ``.env`` and the environment.
 
-    What the keyring holds is known, too, as far as it gives it within seconds. Blocks.
+    Values in the keyring are covered too, as far as it returns them within seconds. Blocking.
 
     Raises:
-        ConfigError: The file is there and may not be read.
+        ConfigError: The file exists and may not be read.
     """
-    # A list of sessions pays nothing for the keyring's thread.
+    # Imported here so that listing sessions does not start the keyring's thread.
     from hermes_desktop.services.secrets.secret_access import open_secrets  # noqa: PLC0415
 
     access = open_secrets(paths, SystemClock())
