@@ -1,1 +1,1 @@
-"""What a person can do with Hermes: asynchronous, without Qt. Window and command line use this."""
+"""The user's operations, asynchronous and without Qt, for the window and the command line."""

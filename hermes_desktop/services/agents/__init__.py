@@ -1,1 +1,1 @@
-"""Agents and everything they need: models, tools, plugins, approvals."""
+"""Agents and their dependencies: models, tools, plugins, approvals."""

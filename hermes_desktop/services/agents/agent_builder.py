@@ -1,4 +1,4 @@
-"""Makes the agent of a session: which model, which provider, which fields its row begins with."""
+"""Factory for agents: selects the model and provider, and the initial fields of a session's row."""
 
 import hashlib
 from collections.abc import Mapping
@@ -40,12 +40,12 @@ from hermes_desktop.state.shared_tables.own_store import OwnStore
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """What the settings say about answering: by which model, and how patiently.
+    """The settings for answering: the model, its fallbacks, retries and auxiliary work.
 
     Attributes:
-        choice: Who answers.
-        standing_by: Who does if that one does not, in this order.
-        instead_of: Why the chosen model is not asked and another one is, as a sentence; "".
+        choice: The model that answers.
+        standing_by: The fallback models, in order.
+        instead_of: Why the chosen model is replaced by another one, as a sentence; "" if it is not.
     """
 
     choice: ModelChoice
@@ -55,14 +55,14 @@ class AgentSettings:
     instead_of: str = ""
 
     def fingerprint(self) -> str:
-        """A few characters that change with any of it, the key included, and show none of it."""
+        """Return a short digest that changes with any setting, keys included, and reveals none."""
         choices = [astuple(each) for each in (self.choice, *self.standing_by)]
         parts = (*choices, astuple(self.config), astuple(self.care), self.instead_of)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 class AgentBuilder:
-    """Reads the settings afresh for each agent, so that a changed model counts at once.
+    """Builds agents, re-reading the settings for each, so that a changed model applies at once.
 
     All methods block (files are read) and run on worker threads.
 
@@ -70,7 +70,7 @@ class AgentBuilder:
         prompts: The system prompts that its agents send.
     """
 
-    def __init__(  # noqa: PLR0913 - what agents are made of
+    def __init__(  # noqa: PLR0913 - the dependencies of agents
         self,
         paths: HermesPaths,
         db: SessionDB,
@@ -97,54 +97,54 @@ class AgentBuilder:
 
     @property
     def approvals(self) -> ApprovalQueue | None:
-        """Where questions to a person wait; None: agents have no tools."""
+        """The queue of approval requests; None: agents have no tools."""
         return self._tools.queue if self._tools is not None else None
 
     @property
     def questions(self) -> QuestionQueue | None:
-        """Where the assistant's questions wait; None: it asks none."""
+        """The queue of the assistant's questions; None: it asks none."""
         return self._tools.questions if self._tools is not None else None
 
     @property
     def rooms(self) -> tuple[ApprovalQueue | QuestionQueue, ...]:
-        """Where turns wait for a person."""
+        """The queues in which turns wait for the user."""
         return () if self._tools is None else (self._tools.queue, self._tools.questions)
 
     @property
     def processes(self) -> ProcessTable | None:
-        """What runs in the background; None: agents have no tools."""
+        """The background processes; None: agents have no tools."""
         return self._tools.processes if self._tools is not None else None
 
     def remember_config(self) -> None:
-        """Read config.yaml, which counts from then on while somebody breaks it. Blocking.
+        """Read config.yaml and keep it for use while the file is broken. Blocking.
 
         Raises:
-            ConfigError: It cannot be understood.
+            ConfigError: It cannot be parsed.
         """
         self._config.read()
         if self._tools is not None:
             self._tools.facts()
 
     def choose_model(self, chosen: Mapping[str, str] = MappingProxyType({})) -> ModelChoice:
-        """Name the model that a new turn would use.
+        """Return the model that a new turn would use.
 
         Args:
-            chosen: What was chosen for one conversation; see :func:`with_chosen_model`.
+            chosen: The choices made for one conversation; see :func:`with_chosen_model`.
 
         Raises:
             NotConfiguredError: No model is set; the hint says what to set.
-            ConfigError: config.yaml cannot be understood.
+            ConfigError: config.yaml cannot be parsed.
         """
         return self._settings(chosen).choice
 
     def room(self) -> tuple[int | None, int | None]:
-        """How much the model can be told, and from where on a session is shortened.
+        """Return the model's context length, and the size from which a session is shortened.
 
-        Nobody is asked for it. None: nobody knows; sessions are not shortened.
+        No server is asked for the length. None: unknown; sessions are not shortened.
 
         Raises:
             NotConfiguredError: No model is set.
-            ConfigError: config.yaml cannot be understood.
+            ConfigError: config.yaml cannot be parsed.
         """
         settings = self._settings()
         window = self._care.windows.window(settings.choice, ask=False)
@@ -154,21 +154,21 @@ class AgentBuilder:
         return known, limit if shortens.enabled else None
 
     def fingerprint(self) -> str:
-        """What an agent would be made from now; another one means that a kept agent is too old.
+        """Return a digest of an agent's current settings; a cached agent with another is stale.
 
         Raises:
             NotConfiguredError: No model is set.
-            ConfigError: config.yaml cannot be understood.
+            ConfigError: config.yaml cannot be parsed.
         """
         facts = self._tools.facts() if self._tools is not None else ""
         return self._settings().fingerprint() + hashlib.sha256(facts.encode()).hexdigest()[:8]
 
     def build(self, request: AgentRequest) -> AIAgent:
-        """Make the agent for one conversation.
+        """Build the agent for one conversation.
 
         Raises:
-            ProviderError: No model is set, or its settings make no sense.
-            ConfigError: config.yaml cannot be understood.
+            ProviderError: No model is set, or its settings are invalid.
+            ConfigError: config.yaml cannot be parsed.
         """
         settings = self._settings(request.model_override)
         provider = self._provider(settings)
@@ -193,14 +193,14 @@ class AgentBuilder:
         )
 
     def context_care(self, chosen: Mapping[str, str] = MappingProxyType({})) -> ContextCare:
-        """What shortens conversations by hand, with the model that would answer.
+        """Return the service for manual compaction, with the model that would answer.
 
         Args:
-            chosen: What was chosen for the conversation.
+            chosen: The choices made for the conversation.
 
         Raises:
-            ProviderError: No model is set, or its settings make no sense.
-            ConfigError: config.yaml cannot be understood.
+            ProviderError: No model is set, or its settings are invalid.
+            ConfigError: config.yaml cannot be parsed.
         """
         settings = self._settings(chosen)
         return self._care.context(settings.care, self._provider(settings))
@@ -223,7 +223,7 @@ class AgentBuilder:
         retries = settings.config.retries()
         if not settings.standing_by and not settings.instead_of:
             return self._asking(settings.choice, retries)
-        # With others at hand nobody waits long for one.
+        # With fallbacks available, retries of one model are kept short.
         brief = replace(retries, count=min(retries.count, 1), longest_asked_s=5.0)
         *first, last = (settings.choice, *settings.standing_by)
         asked = [*(self._asking(each, brief) for each in first), self._asking(last, retries)]
@@ -247,18 +247,18 @@ def read_agent_settings(
     chosen: Mapping[str, str] = MappingProxyType({}),
     config: Mapping[str, Any] | None = None,
 ) -> AgentSettings:
-    """Read which model answers, and how patiently. Blocking; creates nothing.
+    """Read which model answers, its fallbacks and retries. Blocking; creates nothing.
 
     Args:
         paths: The home.
         environ: The process environment, with the keyring behind it where that is wanted.
-        redactor: Learns the key, and whatever the keyring holds.
-        chosen: What was chosen for one conversation.
+        redactor: The log redactor that the keys and everything in the keyring are registered with.
+        chosen: The choices made for one conversation.
         config: config.yaml as read; None: it is read here.
 
     Raises:
-        NotConfiguredError: No model is set, and none stands by; the hint says what to set.
-        ConfigError: config.yaml cannot be understood.
+        NotConfiguredError: No model is set, and there is no fallback; the hint says what to set.
+        ConfigError: config.yaml cannot be parsed.
     """
     data = read_config(paths.config_yaml).data if config is None else config
     lookup = first_set(environ, read_env_file(paths.env_file))
@@ -273,12 +273,12 @@ def read_agent_settings(
 def _who_answers(
     data: Mapping[str, Any], chosen: Mapping[str, str], lookup: Lookup
 ) -> tuple[ModelChoice, tuple[ModelChoice, ...], str]:
-    """The model, those that stand by, and why it is not the chosen one."""
+    """Return the model, its fallbacks, and why it is not the chosen one."""
     standing_by = resolve_fallbacks(data, lookup)
     try:
         choice = with_thinking(resolve_chosen(data, chosen, lookup), chosen)
     except NotConfiguredError as error:
-        # What a person chose for this conversation is not replaced: they are told.
+        # A model that the user chose for this conversation is not replaced: the error is reported.
         if set(chosen) - CHOSEN_KEYS or not standing_by:
             raise
         return standing_by[0], standing_by[1:], error.title

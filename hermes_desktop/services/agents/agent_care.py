@@ -1,4 +1,4 @@
-"""What stands beside an agent: room in its model's context, and names for its conversations."""
+"""Auxiliary services of an agent: compaction of conversations, and session titles."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,11 +20,11 @@ from hermes_desktop.state.conversations.session_prompts import SessionPrompts
 
 @dataclass(frozen=True, slots=True)
 class CareSettings:
-    """What the settings say of the work beside answering.
+    """The settings of the auxiliary services.
 
     Attributes:
-        summaries: Who writes summaries; None: the model that answers.
-        names: Who names conversations; None: the model that answers.
+        summaries: The model that writes summaries; None: the model that answers.
+        names: The model that writes titles; None: the model that answers.
     """
 
     compression: CompressionSettings = field(default_factory=CompressionSettings)
@@ -34,7 +34,7 @@ class CareSettings:
 
     @classmethod
     def read(cls, config: Mapping[str, Any], lookup: Lookup) -> "CareSettings":
-        """Read them; what makes no sense is logged and counts as not set."""
+        """Read the settings; invalid values are logged and count as not set."""
         return cls(
             CompressionSettings.from_mapping(config),
             TitleSettings.from_mapping(config),
@@ -43,17 +43,17 @@ class CareSettings:
         )
 
     def keys(self) -> tuple[str | None, ...]:
-        """The keys in it, for whoever keeps them out of logs."""
+        """Return the API keys in it, for the log redactor."""
         return tuple(each.api_key for each in (self.summaries, self.names) if each is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class AgentCare:
-    """Makes what stands beside agents of one program.
+    """Factory for the auxiliary services of one program's agents.
 
     Attributes:
         prompts: The system prompts of sessions.
-        provider: Makes whoever answers for a model.
+        provider: Creates the provider for a model.
     """
 
     db: SessionDB
@@ -63,7 +63,7 @@ class AgentCare:
     provider: Callable[[ModelChoice], ChatProvider]
 
     def context(self, settings: CareSettings, answering: ChatProvider) -> ContextCare:
-        """What shortens the conversations of one model."""
+        """Return the compaction service for the conversations of one model."""
         summaries = settings.summaries
         return ContextCare(
             store=self.db,
@@ -76,11 +76,11 @@ class AgentCare:
         )
 
     def room(self, settings: CareSettings, answering: ChatProvider) -> TurnRoom:
-        """Room for the turns of one agent."""
+        """Return the compaction for the turns of one agent."""
         return TurnRoom(self.context(settings, answering), self.db)
 
     def titles(self, settings: CareSettings, choice: ModelChoice) -> TitleWriter | None:
-        """Who names the conversations of one agent; nobody for scripted answers."""
+        """Return the title writer of one agent; None for scripted answers or disabled titles."""
         if choice.kind == "offline" or not settings.titles.enabled:
             return None
         asked = settings.names or choice

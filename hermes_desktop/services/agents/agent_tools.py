@@ -1,4 +1,4 @@
-"""The tools of the agents of this program: what they may touch, and what they must not see."""
+"""Factory for agents' tools, with limits on what they may access and which secrets they see."""
 
 import logging
 from collections.abc import Mapping
@@ -34,25 +34,25 @@ _SECTIONS = (
 
 
 class AgentTools:
-    """Makes the tools of agents. Methods block and run on worker threads.
+    """Builds the tools of agents. Methods block and run on worker threads.
 
     Attributes:
-        queue: What waits for a person's word.
-        questions: What the assistant asks.
-        processes: What runs in the background.
+        queue: The queue of approval requests.
+        questions: The queue of the assistant's questions.
+        processes: The background processes.
 
     Args:
         paths: The home.
-        queue: What waits for a person's word.
+        queue: The queue of approval requests.
         environ: The process environment.
-        redactor: Learns every secret that is found in it and in ``.env``.
-        questions: What the assistant asks.
-        surface: What every conversation counts as, wherever it began: the person at this machine
-            goes on with it. "": each is what its source says.
-        processes: What runs in the background, where somebody else knows of it, too.
+        redactor: The log redactor that every secret in it and in ``.env`` is registered with.
+        questions: The queue of the assistant's questions.
+        surface: The source that every conversation counts as, wherever it began, because the user
+            of this machine continues it. "": each counts as its own source.
+        processes: The table of background processes, if it is shared with other parts.
     """
 
-    def __init__(  # noqa: PLR0913 - what tools work with
+    def __init__(  # noqa: PLR0913 - the dependencies of tools
         self,
         paths: HermesPaths,
         db: SessionDB,
@@ -75,7 +75,8 @@ class AgentTools:
         self._db = db
         self._environ = environ
         self._redactor = redactor
-        # At once, without the keyring behind it: a bug may be logged before the first agent.
+        # At once, without the keyring behind it: a bug may be logged before the first agent is
+        # built.
         plain = environ.process if isinstance(environ, EnvironmentWithSecrets) else environ
         learn_named(plain, redactor)
         self._config = LastGoodConfig(paths.config_yaml, clock)
@@ -96,7 +97,7 @@ class AgentTools:
         )
 
     def build(self, request: AgentRequest) -> ToolBox | None:
-        """The tools of one agent; None where it has none.
+        """Build the tools of one agent; None where it has none.
 
         Raises:
             ConfigError: config.yaml or ``.env`` cannot be read.
@@ -112,12 +113,12 @@ class AgentTools:
         )
 
     def end_asking(self) -> None:
-        """The program ends: whatever waits for a person is over. Any thread."""
+        """Close both queues at the program's end; no turn waits for the user then. Any thread."""
         self.queue.close()
         self.questions.close()
 
     def facts(self) -> str:
-        """Changes when tools have to be made anew; without secrets."""
+        """Return a text that changes when tools have to be rebuilt; without secrets."""
         try:
             config = self._config.read()
         except ConfigError:
@@ -125,7 +126,7 @@ class AgentTools:
         return repr([config.get(name) for name in _SECTIONS])
 
     def _cwd(self, request: AgentRequest) -> Path | None:
-        """The folder of the conversation, where it is one of this machine's own."""
+        """Return the folder of the conversation, where one is set for it."""
         named = request.session_fields.get("cwd")
         if not named:
             row = self._db.get_session(request.session_id)
@@ -138,9 +139,9 @@ class AgentTools:
 
 
 def work_place(request: AgentRequest, tools: ToolBox | None) -> dict[str, str]:
-    """Where a session that begins works, as its row says it: folder, repository, branch.
+    """Return the working place fields of a new session's row: folder, repository, branch.
 
-    The folder is noted where the person chose it: by a front end, or by the folder in which the
+    The folder is recorded where the user chose it: by a front end, or by the folder in which the
     command line was started. Blocking: reads small files.
     """
     named = request.session_fields.get("cwd")

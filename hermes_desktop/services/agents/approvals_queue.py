@@ -1,4 +1,4 @@
-"""What waits for a person's word, as window and command line see it: news on the bus, answers."""
+"""Approval requests for the window and command line: events on the bus, and answers."""
 
 from hermes_desktop.agent.tools.asking.approval_queue import (
     Answered,
@@ -11,11 +11,11 @@ from hermes_desktop.services.agents.queue_news import QueueNews
 
 
 class Approvals(QueueNews[ApprovalRequest, Answered, ApprovalRequested]):
-    """Words before harm. What nobody can be asked is denied.
+    """Publishes approval requests and accepts answers. A request that cannot be shown is denied.
 
     Args:
-        queue: Where agents wait, on their threads.
-        bus: Gets :class:`ApprovalRequested` and :class:`ApprovalResolved`.
+        queue: The queue in which agents wait, on their threads.
+        bus: The event bus for :class:`ApprovalRequested` and :class:`ApprovalResolved`.
     """
 
     def __init__(self, queue: ApprovalQueue, bus: EventBus) -> None:
@@ -23,18 +23,18 @@ class Approvals(QueueNews[ApprovalRequest, Answered, ApprovalRequested]):
         self.queue = queue
 
     def answer(self, request_id: str, choice: ApprovalChoice, by: str = "window") -> bool:
-        """Answer a question; False when it does not wait any more.
+        """Answer a request; return False when it is no longer pending.
 
         Args:
-            request_id: Which.
+            request_id: The request.
             choice: One of its choices.
-            by: Where the person answered.
+            by: Where the user answered.
         """
         return self.queue.answer(request_id, choice, by)
 
 
 def as_event(request: ApprovalRequest) -> ApprovalRequested:
-    """A question as news."""
+    """Convert a request to an event."""
     return ApprovalRequested(
         request_id=request.id,
         session_key=request.session_key,

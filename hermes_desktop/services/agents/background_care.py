@@ -1,4 +1,4 @@
-"""The background processes of a program: whose chat hears of an end, what is told of lost ones."""
+"""Background processes of a program, with notifications to chats when one ends or was lost."""
 
 import asyncio
 import contextlib
@@ -28,11 +28,11 @@ LOST_KEY = "processes:lost"
 
 
 class BackgroundCare:
-    """Used on the loop, except where it says else.
+    """Connects background processes with chats. Used on the event loop, unless stated otherwise.
 
     Args:
         table: The processes; None where nothing runs in the background.
-        bus: Where lost ones are told of.
+        bus: The event bus for notices about lost processes.
     """
 
     def __init__(self, table: ProcessTable | None, bus: EventBus) -> None:
@@ -44,17 +44,17 @@ class BackgroundCare:
         self._waiting: list[LostProcess] = []
 
     def is_busy(self, session_key: str) -> bool:
-        """Whether something runs for a chat. Any thread."""
+        """Return whether a process runs for a chat. Any thread."""
         return self.table is not None and self.table.has_active(session_key)
 
     def running(self) -> int:
-        """How many processes run beside the conversations. Any thread."""
+        """Return the number of running background processes. Any thread."""
         if self.table is None:
             return 0
         return sum(each.state == "running" for each in self.table.listed())
 
     def keep_tasks(self, file: "Path") -> None:
-        """Have the runners so far note their tasks there, so that the next program tells of them.
+        """Make the runners added so far record their tasks in a file that the next program reads.
 
         Called before they start.
         """
@@ -62,7 +62,7 @@ class BackgroundCare:
             runner.task_file = file
 
     async def open(self, workers: WorkerThreads) -> None:
-        """Begin to hear of ends; end and tell what an earlier program has left."""
+        """Subscribe to process ends; end and report what an earlier program has left."""
         table = self.table
         if table is None:
             return
@@ -81,7 +81,7 @@ class BackgroundCare:
                 self._tell_lost(runner)
 
     async def close(self, workers: WorkerThreads) -> tuple[ProcessInfo, ...]:
-        """End everything that runs, and say so; what that was."""
+        """End and report all running processes, and return them."""
         self._leave()
         await self._tasks.cancel_all()
         if self.table is None:
@@ -91,15 +91,15 @@ class BackgroundCare:
             self._bus.publish(_ended_notice([each.command for each in ended]))
         return ended
 
-    # Whose chats hear of it
+    # Notification of chats
 
     def add(self, runner: GatewayRunner) -> None:
-        """Have the chats of a runner hear of what they have started."""
+        """Notify the chats of a runner of the processes they have started."""
         self._runners.append(runner)
         self._tell_lost(runner)
 
     def remove(self, runner: GatewayRunner) -> None:
-        """It leaves."""
+        """Stop notifying the chats of a runner."""
         if runner in self._runners:
             self._runners.remove(runner)
 
@@ -119,10 +119,10 @@ class BackgroundCare:
 
 
 def tell_chat(runner: GatewayRunner, session_key: str, text: str) -> bool:
-    """Have a chat's assistant told something by the program, as a turn of its own.
+    """Pass a message of the program to a chat's assistant, as a turn of its own.
 
     Returns:
-        False when the runner does not know the chat, or its platform is not there.
+        False when the runner does not know the chat, or its platform is not connected.
     """
     entry = runner.session_store._entries.get(session_key)  # noqa: SLF001 - without loading
     source = entry.origin if entry is not None else None
@@ -135,7 +135,7 @@ def tell_chat(runner: GatewayRunner, session_key: str, text: str) -> bool:
 
 
 def _ended_notice(commands: "Sequence[str]") -> Notice:
-    """What a person is told: when the program ends, and once more when it begins again."""
+    """Return the notice about ended processes, shown at the program's end and at its next start."""
     title = (
         "A background process was ended with the program."
         if len(commands) == 1

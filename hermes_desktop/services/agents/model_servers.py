@@ -1,4 +1,4 @@
-"""Which models can be had: servers on this machine, providers with their keys, a trial question."""
+"""Discovery and checks of models: servers on this machine, providers with their keys."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -43,15 +43,15 @@ class ProviderView:
     """A provider that may be chosen. Holds no key.
 
     Attributes:
-        name: As ``model.provider`` has it.
-        base_url: Where it answers.
-        key_variable: Which variable holds its key; "" when it needs none, or the key stands beside
-            the address.
-        has_key: Whether a key is there; True for those that need none.
-        own: It is an entry of the person's own in config.yaml.
+        name: The name, as in ``model.provider``.
+        base_url: Its address.
+        key_variable: The variable that holds its key; "" when it needs none, or the key is stored
+            beside the address.
+        has_key: Whether a key is available; True for those that need none.
+        own: Whether it is a custom entry of the user in config.yaml.
         enabled: False when that entry is switched off.
         models: Names of the models that the entry lists.
-        problem: Why it cannot be used, as a sentence; "" when nothing is known against it.
+        problem: Why it cannot be used, as a sentence; "" when no reason is known.
     """
 
     name: str
@@ -66,11 +66,11 @@ class ProviderView:
 
 @dataclass(frozen=True, slots=True)
 class ChosenView:
-    """A model as the settings choose it. Holds no key.
+    """A model as chosen by the settings. Holds no key.
 
     Attributes:
         role: ``answers``; ``stands by``; ``not asked``, with the reason in ``problem``.
-        origin: Where the settings say so.
+        origin: The place in the settings that chooses it.
         hint: What to do about a problem.
     """
 
@@ -85,13 +85,13 @@ class ChosenView:
 
 
 class ModelServers:
-    """Finds and tries models. Called on the loop; files, keyring and network are asked elsewhere.
+    """Finds and checks models. Called on the loop; files, keyring and network are accessed off it.
 
     Args:
         paths: The home.
         environ: The process environment, with the keyring behind it.
-        redactor: Learns the keys.
-        ports: Where servers of this machine are looked for.
+        redactor: The log redactor that the keys are registered with.
+        ports: The ports on which servers of this machine are searched.
     """
 
     def __init__(
@@ -106,11 +106,11 @@ class ModelServers:
         self._redactor = redactor
         self._ports = tuple(ports)
         self._tls = SharedTls(environ=environ)
-        # A trial may take as long as a model needs to load; nobody else waits for it.
+        # A check may take as long as a model needs to load, and must not block others.
         self._work = WorkerThreads("model-servers", size=4)
 
     async def find_local(self) -> tuple[LocalServer, ...]:
-        """The model servers on this machine, a second at most. Asks loopback addresses only."""
+        """Find the model servers on this machine within a second, by loopback addresses only."""
         return await self._work.run(find_servers, self._ports)
 
     async def check_endpoint(
@@ -121,10 +121,10 @@ class ModelServers:
         Cancelling ends it within a fraction of a second. Nothing is stored.
 
         Args:
-            base_url: The address, up to and with its version.
+            base_url: The address, up to and including its version.
             api_key: The key to try; None for the one that is stored for this address; "" for none.
-            model: Which model is asked; "" reads the list only.
-            provider: Its name for the person; "" for that of the host.
+            model: The model to ask; "" reads the list only.
+            provider: Its display name; "" for that of the host.
         """
         cancel = threading.Event()
         check = partial(self._check, base_url, api_key, model, provider, cancel)
@@ -134,10 +134,10 @@ class ModelServers:
             cancel.set()
 
     async def check_chosen(self, chosen: Mapping[str, str] | None = None) -> EndpointAnswer:
-        """The same for the model that the settings choose.
+        """Check the model that the settings choose in the same way.
 
         Args:
-            chosen: ``model``, ``provider`` and ``base_url`` in place of those of the settings.
+            chosen: ``model``, ``provider`` and ``base_url`` that override those of the settings.
         """
         cancel = threading.Event()
         try:
@@ -146,19 +146,19 @@ class ModelServers:
             cancel.set()
 
     async def providers(self) -> tuple[ProviderView, ...]:
-        """Those of the person's own, then those known by name.
+        """Return the user's custom providers, then those known by name.
 
         Raises:
-            ConfigError: config.yaml or .env cannot be understood.
+            ConfigError: config.yaml or .env cannot be parsed.
         """
         return await self._work.run(self._providers)
 
     async def chosen(self) -> tuple[ChosenView, ...]:
-        """Who answers, then who stands by; before them what is chosen and cannot be asked."""
+        """Return the model that answers, then its fallbacks; before them an unusable chosen one."""
         return await self._work.run(self._chosen)
 
     def close(self) -> None:
-        """Do nothing more; never waits."""
+        """Stop the worker; never waits."""
         self._work.close()
 
     # ------------------------------------------------------------------------ on worker threads

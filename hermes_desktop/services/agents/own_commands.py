@@ -1,4 +1,4 @@
-"""The commands that a person made: ``quick_commands`` of a home, read and run."""
+"""The user's own commands: ``quick_commands`` of a home, read and run."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ _SHORTEST_SECRET = 6
 
 
 def own_commands(paths: HermesPaths) -> Mapping[str, Any]:
-    """The ``quick_commands`` of the home as they stand now. Blocking; empty if unreadable."""
+    """Return the current ``quick_commands`` of the home. Blocking; empty if unreadable."""
     try:
         section = read_config(paths.config_yaml).data.get("quick_commands")
     except ConfigError as error:
@@ -29,18 +29,18 @@ def own_commands(paths: HermesPaths) -> Mapping[str, Any]:
 def quick_runner(
     paths: HermesPaths, environ: Mapping[str, str], clean: Callable[[str], str]
 ) -> QuickRunner:
-    """What runs those for the shell: in the home, without its secrets.
+    """Return the runner of shell commands: in the home, without its secrets.
 
     Args:
         paths: The home.
         environ: The process environment.
-        clean: Takes secrets out of text.
+        clean: Removes secrets from text.
     """
     return QuickRunner(environ, paths.home, clean, lambda: _secrets(paths, environ))
 
 
 def _secrets(paths: HermesPaths, environ: Mapping[str, str]) -> list[str]:
-    """What the environment and ``.env`` hold under the names of secrets. Blocking."""
+    """Return the values of secret-like variables in the environment and ``.env``. Blocking."""
     try:
         values = {**read_env_file(paths.env_file), **environ}
     except ConfigError:

@@ -1,4 +1,4 @@
-"""Brings the plugins of a home to life when a program starts, and says what became of them."""
+"""Lifecycle of the plugins of a home in one program: load at the start, report failures, close."""
 
 import asyncio
 import logging
@@ -28,19 +28,19 @@ _LOOK_AGAIN = "Look at it with `hermes-desktop plugins enable {key}`."
 
 
 class PluginCare:
-    """The plugins of one program. Loaded once; what is enabled later counts at the next start.
+    """The plugins of one program. Loaded once; what is enabled later applies at the next start.
 
     Args:
         paths: The home.
-        environ: The process environment, which programs of the person get without its secrets.
-        redactor: Takes secrets out of what they are given.
-        clock: Dates answers.
-        registry: Gets the callbacks.
-        commands: Gets the commands.
-        seconds: How long all of them together may take to begin.
+        environ: The process environment, which the user's shell hooks receive without its secrets.
+        redactor: Removes secrets from what they receive.
+        clock: The clock that dates answers.
+        registry: The registry for the callbacks.
+        commands: The table for the commands.
+        seconds: Time limit for loading all of them.
     """
 
-    def __init__(  # noqa: PLR0913 - what surrounds them
+    def __init__(  # noqa: PLR0913 - the dependencies of plugins
         self,
         paths: HermesPaths,
         *,
@@ -72,13 +72,13 @@ class PluginCare:
     # On a thread that may block
 
     def load(self, tell: Callable[[Notice], None] = lambda _notice: None) -> list[Loaded]:
-        """Run what is enabled. Blocks, for a bounded time; never raises because of a plugin.
+        """Run what is enabled. Blocks for a bounded time; never raises because of a plugin.
 
         Args:
-            tell: Gets what a person should know, on this thread.
+            tell: Receives notices for the user, on this thread.
 
         Returns:
-            What was run, and how that went.
+            What was run, and the outcome.
         """
         try:
             survey = self._survey.look_at_answered()
@@ -116,7 +116,7 @@ class PluginCare:
 
     def _keep(self, loaded: list[Loaded], shells: list[PluginEntry]) -> None:
         with self._lock:
-            if self._closed:  # meanwhile
+            if self._closed:  # closed meanwhile
                 for each in loaded:
                     each.take_back()
                 return
@@ -150,9 +150,9 @@ class PluginCare:
         return self._registry.register(hook.event, counted, plugin=hook.key, limit_s=hook.timeout_s)
 
     def close(self) -> None:
-        """Nothing of them is called any more; programs that still run are ended.
+        """Unregister all callbacks, and end shell hooks that still run.
 
-        Any thread; waits a moment where there are such programs.
+        Any thread; waits a moment where there are such processes.
         """
         self._ending.set()
         self._no_program.wait(_ENDING_S)
@@ -163,13 +163,13 @@ class PluginCare:
                 self._undo.pop()()
             self._loaded = []
 
-    # On the loop
+    # On the event loop
 
     def open(self, bus: EventBus) -> None:
-        """Begin to load them, off the loop; :meth:`ready` waits for that.
+        """Start loading the plugins off the loop; :meth:`ready` waits for that.
 
         Args:
-            bus: Gets notices about plugins that were changed or do not work.
+            bus: The event bus for notices about plugins that were changed or do not work.
         """
         loop = asyncio.get_running_loop()
         ready = self._loading = loop.create_future()
@@ -177,7 +177,7 @@ class PluginCare:
         def on_loop(call: Callable[..., Any], *args: Any) -> None:
             try:
                 loop.call_soon_threadsafe(call, *args)
-            except RuntimeError:  # the loop is closed: nobody is left to be told
+            except RuntimeError:  # the loop is closed, so there is no receiver
                 log.debug("A program ended before its plugins were there")
 
         def tell(notice: Notice) -> None:
@@ -194,12 +194,12 @@ class PluginCare:
         PendingCall(work, "plugins")
 
     async def ready(self) -> None:
-        """Wait until they are loaded, which takes a bounded time; at once if nobody began."""
+        """Wait until they are loaded, for a bounded time; return at once if loading never began."""
         if self._loading is not None:
             await asyncio.shield(self._loading)
 
     def event_hooks(self) -> EventHookSet | None:
-        """The event hooks, for one run of the gateway; None when there are none."""
+        """Return the event hooks for one run of the gateway; None when there are none."""
         handlers = [each for each in self._loaded if each.handler is not None]
         if not handlers:
             return None

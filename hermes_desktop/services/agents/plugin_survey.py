@@ -1,4 +1,4 @@
-"""The plugins, event hooks and shell hooks of a home, and which of them a person let run."""
+"""The plugins, event hooks and shell hooks of a home, and the user's consent to run each."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -38,18 +38,18 @@ _WORDS: Mapping[Standing, PluginStanding] = {
 
 @dataclass(frozen=True, slots=True)
 class PluginEntry:
-    """One of them.
+    """One plugin, event hook or shell hook.
 
     Attributes:
-        key: How it is called.
+        key: Its identifier.
         kind: ``plugin`` (a folder), ``package``, ``hook`` (an event hook) or ``shell``.
-        path: Where it is; the command of a shell hook.
-        standing: ``changed``: it was enabled and is not what it was.
-        reason: Why it is not usable, or what about it is to be known.
-        hooks: What it says that it hears of.
+        path: Its path; the command of a shell hook.
+        standing: ``changed``: it was enabled and was modified since.
+        reason: Why it is not usable, or a remark on it.
+        hooks: The hooks that it declares.
         files: Its files with their sizes.
-        changed: Files that are not what they were when it was enabled.
-        later: Modules that parts of it need and that are not there.
+        changed: Files that were modified since it was enabled.
+        later: Modules that parts of it need and that are missing.
     """
 
     key: str
@@ -78,18 +78,18 @@ class PluginEntry:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What was seen in one look."""
+    """The result of one survey."""
 
     entries: tuple[PluginEntry, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
 class PluginSurvey:
-    """Looks, and keeps the answers of the person. Blocking; runs nothing of what it looks at.
+    """Lists plugins, and stores the user's consents. Blocking; runs nothing of what it lists.
 
     Args:
         paths: The home.
-        clock: Dates the answers.
+        clock: The clock that dates the consents.
     """
 
     def __init__(self, paths: HermesPaths, clock: Clock) -> None:
@@ -98,16 +98,16 @@ class PluginSurvey:
         self._consents = ConsentFile(paths.desktop_dir)
 
     def look(self) -> Survey:
-        """See all there are.
+        """Return all plugins and hooks of the home.
 
         Raises:
-            ConfigError: The answers cannot be read.
+            ConfigError: The consents cannot be read.
         """
         consents = self._consents.read()
         return self._survey(consents, lambda _key: True, ["package:"])
 
     def look_at_answered(self) -> Survey:
-        """See those that a person said something about; the others are not even read.
+        """Return those that the user made a decision about; the others are not even read.
 
         Raises:
             ConfigError: As in :meth:`look`.
@@ -132,7 +132,7 @@ class PluginSurvey:
         return Survey(tuple(entries), tuple(warnings))
 
     def _shell_hooks(self) -> tuple[list[ShellHook], list[str]]:
-        """Those in config.yaml; none while that cannot be read."""
+        """Return the shell hooks in config.yaml; none while that cannot be read."""
         try:
             return parse_shell_hooks(_read_yaml(self._paths.config_yaml).get("hooks"))
         except ConfigError as error:
@@ -142,11 +142,11 @@ class PluginSurvey:
         home = self._paths.home
         yield from discovery.find_plugins(home / "plugins", _read_yaml, wanted)
         yield from discovery.find_event_hooks(home / "hooks", _read_yaml, wanted)
-        if any(key.startswith("package:") for key in keys):  # looking for them takes a while
+        if any(key.startswith("package:") for key in keys):  # searching for them takes a while
             yield from discovery.find_packages(wanted)
 
     def find(self, key: str) -> PluginEntry:
-        """The one of that key.
+        """Return the plugin or hook of a key.
 
         Raises:
             NotFoundError: There is none.
@@ -162,11 +162,11 @@ class PluginSurvey:
         return entries[key]
 
     def enable(self, entry: PluginEntry) -> PluginEntry:
-        """Let one run, as it was when it was looked at, from the next start of a program on.
+        """Enable one from the next start of a program on, as it was when it was surveyed.
 
         Raises:
             RefusedError: It cannot be used here.
-            ConfigError: The answer cannot be kept.
+            ConfigError: The consent cannot be stored.
         """
         if entry.standing == "not usable":
             raise RefusedError(
@@ -176,12 +176,12 @@ class PluginSurvey:
         return replace(entry, standing="enabled", changed=())
 
     def disable(self, entry: PluginEntry) -> PluginEntry:
-        """Let one run no longer, from the next start of a program on.
+        """Disable one from the next start of a program on.
 
         Raises:
-            ConfigError: The answer cannot be kept.
+            ConfigError: The consent cannot be stored.
         """
-        if entry.kind == "shell":  # the list of the hermes command may allow it
+        if entry.kind == "shell":  # the allowlist of the hermes command may include it
             self._consents.write(self._answer(entry, given=False))
         else:
             self._consents.forget(entry.key)

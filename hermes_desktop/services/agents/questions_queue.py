@@ -1,4 +1,4 @@
-"""What the assistant asks, as window and command line see it: news on the bus, answers."""
+"""The assistant's questions for the window and command line: events on the bus, and answers."""
 
 from hermes_desktop.agent.tools.asking.question_queue import Question, QuestionQueue, QuestionReply
 from hermes_desktop.core.event_bus import EventBus
@@ -7,11 +7,11 @@ from hermes_desktop.services.agents.queue_news import QueueNews
 
 
 class Questions(QueueNews[Question, QuestionReply, QuestionAsked]):
-    """Questions of the assistant. What nobody can be asked goes on without an answer.
+    """Publishes questions and accepts answers. A turn continues without one if none can be asked.
 
     Args:
-        queue: Where agents wait, on their threads.
-        bus: Gets :class:`QuestionAsked` and :class:`QuestionAnswered`.
+        queue: The queue in which agents wait, on their threads.
+        bus: The event bus for :class:`QuestionAsked` and :class:`QuestionAnswered`.
     """
 
     def __init__(self, queue: QuestionQueue, bus: EventBus) -> None:
@@ -19,18 +19,18 @@ class Questions(QueueNews[Question, QuestionReply, QuestionAsked]):
         self.queue = queue
 
     def answer(self, request_id: str, text: str, by: str = "window") -> bool:
-        """Answer a question; False when it does not wait any more.
+        """Answer a question; return False when it is no longer pending.
 
         Args:
-            request_id: Which.
+            request_id: The question.
             text: The answer, or the number of a choice; blank skips the question.
-            by: Where the person answered.
+            by: Where the user answered.
         """
         return self.queue.answer(request_id, text, by)
 
 
 def as_event(question: Question) -> QuestionAsked:
-    """A question as news."""
+    """Convert a question to an event."""
     return QuestionAsked(
         request_id=question.id,
         session_key=question.session_key,

@@ -1,4 +1,4 @@
-"""What waits in a queue of the agents, as news on the bus of the program's loop."""
+"""Bridge from a queue of the agents to the event bus of the program's loop."""
 
 import asyncio
 import contextlib
@@ -15,15 +15,15 @@ E = TypeVar("E", bound=Event)
 
 
 class QueueNews(Generic[Q, A, E]):
-    """Attends the one queue of a program for whoever listens to the bus; on its loop.
+    """Publishes the requests of the program's one queue on the event bus; used on the event loop.
 
-    Nobody can be asked before :meth:`open`: whoever waits is told so at once.
+    No request can be shown before :meth:`open`: it is answered at once with that reason.
 
     Args:
-        room: Where agents wait, on their threads.
-        bus: Gets the news.
-        begun: What waits, as news.
-        over: How it ended, as news.
+        room: The queue in which agents wait, on their threads.
+        bus: The event bus.
+        begun: Converts a waiting request to an event.
+        over: Converts its answer to an event.
     """
 
     def __init__(
@@ -40,15 +40,15 @@ class QueueNews(Generic[Q, A, E]):
         self._leave: Callable[[], None] | None = None
 
     def open(self, serves: Callable[[Q], bool] = lambda _asked: True) -> None:
-        """From now on somebody listens to the bus who can ask a person. On the loop.
+        """Register as the attendant: from now on requests can be shown. On the event loop.
 
         Args:
-            serves: Whether this can be asked here; called on any thread.
+            serves: Returns whether a request can be shown here; called on any thread.
         """
         loop = asyncio.get_running_loop()
 
         def publish(event: Event) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is gone: the time will be over
+            with contextlib.suppress(RuntimeError):  # the loop is gone: the request will time out
                 loop.call_soon_threadsafe(self._bus.publish, event)
 
         def asked(request: Q) -> None:
@@ -61,15 +61,15 @@ class QueueNews(Generic[Q, A, E]):
         self._leave = self._room.attend(Attendant(serves, asked, settled))
 
     def pending(self) -> tuple[E, ...]:
-        """What waits, the oldest first."""
+        """Return the waiting requests, the oldest first."""
         return tuple(self._begun(each) for each in self._room.pending())
 
     def end(self) -> None:
-        """The program ends: nothing waits for a person any more, and whatever comes does not."""
+        """Close the queue at the program's end: pending and later requests are over."""
         self._room.close()
 
     def close(self) -> None:
-        """Nobody listens any more; what nobody else shows is answered with that."""
+        """Stop showing requests; those without another attendant are answered with that reason."""
         if self._leave is not None:
             self._leave()
             self._leave = None

@@ -1,4 +1,4 @@
-"""Figures of a session for whoever looks at it: how full it is about, and what it used."""
+"""Statistics of a session for display: its approximate context size, and its token usage."""
 
 import logging
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ _PER_MESSAGE = 4
 
 @dataclass(frozen=True, slots=True)
 class SessionUsage:
-    """What a session used from its first part on.
+    """The token usage of a session from its first part on.
 
     Attributes:
-        models: What used most stands first.
-        parts: Of how many sessions of the list it consists.
+        models: The usage of each model, the largest first.
+        parts: The number of sessions that its chain consists of.
     """
 
     models: tuple[ModelUsage, ...]
@@ -31,11 +31,11 @@ class SessionUsage:
 
 
 class SessionFigures:
-    """Asynchronous reads; everything runs on a thread of its own, so that no list waits for it.
+    """Asynchronous reads on a separate thread, so that no list waits for them.
 
     Args:
         db: The history.
-        builder: Knows which model would answer, and how much it can be told.
+        builder: Provides the model that would answer, and its context length.
     """
 
     def __init__(self, db: SessionDB, builder: AgentBuilder) -> None:
@@ -48,7 +48,7 @@ class SessionFigures:
         self._worker.close()
 
     async def context(self, session_id: str) -> ContextUsed | None:
-        """How full a session is, estimated from what is stored; None for an unknown one.
+        """Estimate a session's context size from stored messages; return None if it is unknown.
 
         Raises:
             StateError: The database cannot be read.
@@ -56,7 +56,7 @@ class SessionFigures:
         return await self._worker.run(self._context, session_id)
 
     async def usage(self, session_id: str) -> SessionUsage:
-        """What a session used, all parts of its chain together.
+        """Return the token usage of a session, all parts of its chain together.
 
         Raises:
             StateError: The database cannot be read.

@@ -1,1 +1,1 @@
-"""Builds every part once and hands each what it needs."""
+"""Composition root: builds every part once and injects its dependencies."""

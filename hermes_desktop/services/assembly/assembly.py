@@ -1,7 +1,7 @@
-"""Builds every part once and hands each what it needs.
+"""Builders of the program's services, each for one kind of program.
 
-One builder per need, imports inside, so that a session list on the command line loads neither
-asyncio, httpx, keyring nor Qt.
+Imports are inside the builders, so that a session list on the command line loads neither asyncio,
+httpx, keyring nor Qt.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hermes_desktop.services.assembly.hosting_services import GatewayServices
 
 
-def build_services(  # noqa: PLR0913 - what surrounds the program
+def build_services(  # noqa: PLR0913 - the environment of the program
     paths: HermesPaths,
     *,
     redactor: SecretRedactor,
@@ -37,17 +37,17 @@ def build_services(  # noqa: PLR0913 - what surrounds the program
 
     Args:
         paths: The home.
-        redactor: Learns the keys that are read, so that no log shows them.
+        redactor: The log redactor that the keys are registered with as they are read.
         offline: Answer with the scripted provider of the demo instead of a model.
-        clock: The machine's, unless a test brings its own.
-        environ: The process environment, unless the demo hides it.
+        clock: The clock; None for that of the machine.
+        environ: The process environment; given by the demo, which hides the real one.
         registry: The platforms that can be served; None for those that the program ships.
         hosts: Whether the gateway of the home may be hosted at all.
-        autostart: Whether it starts with the program, unless the settings say that it does not.
-        program: What our other programs are told of this one.
+        autostart: Whether the gateway starts with the program, unless the settings disable that.
+        program: The name under which this program is shown to our other programs.
 
     Raises:
-        StateUnavailableError: The database cannot be opened or made.
+        StateUnavailableError: The database cannot be opened or created.
     """
     from hermes_desktop.services.assembly.desktop_services import join_parts
     from hermes_desktop.services.hosting.gateway_host import HostSetup
@@ -77,17 +77,18 @@ def build_gateway(
 ) -> GatewayServices:
     """Build a gateway without a window. Blocking: opens the database. Loads no Qt.
 
-    Nothing starts by itself: not with ``open()``, and not when another gateway goes away.
+    The gateway never starts automatically: not with ``open()``, and not when another gateway goes
+    away.
 
     Args:
         paths: The home.
-        redactor: Learns the keys that are read, so that no log shows them.
-        clock: The machine's, unless a test brings its own.
-        environ: The process environment, unless a test hides it.
+        redactor: The log redactor that the keys are registered with as they are read.
+        clock: The clock; None for that of the machine.
+        environ: The process environment; given by tests that hide the real one.
         registry: The platforms that can be served; None for those that the program ships.
 
     Raises:
-        StateUnavailableError: The database cannot be opened or made.
+        StateUnavailableError: The database cannot be opened or created.
     """
     from hermes_desktop.services.assembly.hosting_services import join_gateway
     from hermes_desktop.services.hosting.gateway_host import HostSetup

@@ -1,4 +1,4 @@
-"""Builds the private home that ``--demo`` shows: a believable history, and nothing of the person's.
+"""Builder of the private home shown by ``--demo``: a plausible history without any user data.
 
 Everything is written through :class:`SessionDB`, so that the demo holds what a real home would.
 """
@@ -17,41 +17,41 @@ from hermes_desktop.services.assembly.demo_script import (
 from hermes_desktop.state import SessionDB
 
 DEMO_SESSION_TITLE = "Watering schedule for the balcony"
-"""The session that ``--demo --screenshot`` continues: new, and with everything worth seeing."""
+"""The session that ``--demo --screenshot`` continues: recent, and showing every feature."""
 
 DEMO_PROMPT = (
     "Half past seven is perfect. One more thing: could you write a small Python function that"
     " finds the words I use most in my garden diary?"
 )
-"""What is said there; the scripted provider has a reply for it."""
+"""The prompt sent in it; the scripted provider has a reply for it."""
 
 _CHARACTERS_A_TOKEN = 4
 
 
 class StoryClock:
-    """A clock that stands where the story is."""
+    """A clock that shows the current time of the demo's story."""
 
     def __init__(self) -> None:
         self.at = 0.0
 
     def time(self) -> float:
-        """Epoch seconds in the story."""
+        """Return epoch seconds in the story."""
         return self.at
 
     def monotonic(self) -> float:
-        """The same; in the story nobody sets the clock back."""
+        """Return the same time; the clock is never set back in the story."""
         return self.at
 
     def now(self) -> datetime:
-        """Local time in the story, without a zone."""
+        """Return local time in the story, without a zone."""
         return datetime.fromtimestamp(self.at)  # noqa: DTZ006 - naive local by definition
 
 
 def create_demo_home(folder: Path, *, now: float) -> HermesPaths:
-    """Make a home with about sixty sessions. Blocks for about a second.
+    """Create a home with about sixty sessions. Blocks for about a second.
 
     Args:
-        folder: Where; it must exist, be empty and belong to the demo alone.
+        folder: The folder; it must exist, be empty and belong to the demo alone.
         now: Epoch seconds of the end of the story. Everything else is always the same.
 
     Returns:

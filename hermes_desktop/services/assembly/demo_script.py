@@ -1,4 +1,4 @@
-"""The made-up conversations of the demo, read from ``resources/demo`` and put into time.
+"""The fictional conversations of the demo, read from ``resources/demo`` and given dates.
 
 Each YAML file holds ``sessions``, a list of mappings:
 
@@ -39,7 +39,7 @@ class DemoSession:
 
     Attributes:
         script: Its mapping in the YAML file.
-        id: Made from name and time in the form its source uses.
+        id: The id, made from name and time in the format of its source.
         title: None for an untitled session.
         started_at: Epoch seconds.
         messages: Keyword arguments of ``append_message``, in order, with their times.
@@ -55,15 +55,15 @@ class DemoSession:
 
 
 def read_scripts(folder: Path) -> list[Script]:
-    """Read every file of the folder, in the order of the names.
+    """Read every file of the folder, ordered by file name.
 
     Raises:
         OSError: A file cannot be read.
-        ValueError: Two sessions have one name.
+        ValueError: Two sessions have the same name.
     """
     import yaml  # noqa: PLC0415 - only the demo needs it here
 
-    # The loader in C reads all of it in a few milliseconds; not every build has it.
+    # The C loader reads all of it in a few milliseconds; not every build has it.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     scripts: dict[str, Script] = {}
     for file in sorted(folder.glob("*.yaml")):
@@ -75,11 +75,11 @@ def read_scripts(folder: Path) -> list[Script]:
 
 
 def put_into_time(scripts: list[Script], now: float) -> list[DemoSession]:
-    """Give every session its times and its id, the oldest first.
+    """Assign times and ids to all sessions, and return them with the oldest first.
 
     Args:
-        scripts: What :func:`read_scripts` gave.
-        now: Epoch seconds; nothing lies after it.
+        scripts: The result of :func:`read_scripts`.
+        now: Epoch seconds; no time is later.
     """
     by_name = {script["name"]: script for script in scripts}
     placed = [_place(script, by_name, now) for script in scripts]
@@ -89,7 +89,7 @@ def put_into_time(scripts: list[Script], now: float) -> list[DemoSession]:
 def _place(script: Script, by_name: Mapping[str, Script], now: float) -> DemoSession:
     spoken = list(_spoken(script, by_name))
     start = _start(script, now)
-    # The newest conversations end now at the latest, however much is said in them.
+    # The newest conversations end now at the latest, however long they are.
     start = min(start, now - 5.0 - sum(pause for pause, _ in spoken))
     messages: list[dict[str, Any]] = []
     at = start
@@ -179,12 +179,12 @@ def _reply(line: Script, mark: str) -> Iterator[tuple[float, dict[str, Any]]]:
 
 
 def _pause(text: str, *, slowest: float) -> float:
-    """How long it took to write this: longer for longer text, always the same for the same."""
+    """Return the time it took to write a text: proportional to its length, and deterministic."""
     return min(slowest, 3.0 + len(text) * slowest / 800.0)
 
 
 def _drill(drill: Script) -> Iterator[Script]:
-    """Expand cards ``word | meaning`` (and perhaps a wrong answer) into a long conversation."""
+    """Expand cards ``word | meaning`` (optionally with a wrong answer) into a long conversation."""
     cards = [[part.strip() for part in card.split("|")] for card in drill["cards"]]
     yield {"you": drill["opening"]}
     yield {"hermes": drill["first"].format(word=cards[0][0])}

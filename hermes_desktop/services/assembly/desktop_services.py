@@ -1,4 +1,4 @@
-"""The parts of the desktop program, joined: what window and chat on the command line work with."""
+"""The services of the desktop program, joined, for the window and the command-line chat."""
 
 import asyncio
 from dataclasses import dataclass
@@ -50,14 +50,14 @@ from hermes_desktop.state.shared_tables.own_store import OwnStore
 
 @dataclass(slots=True)
 class DesktopServices:
-    """Everything the window, or a chat on the command line, works with.
+    """All services used by the window, or by a chat on the command line.
 
-    Built by :func:`join_parts`; :meth:`start` and :meth:`close` are awaited on the loop.
+    Built by :func:`join_parts`; :meth:`start` and :meth:`close` are awaited on the event loop.
 
     Attributes:
         prompts: The system prompts that agents here send; closed with the rest.
         hosts: Whether the gateway of the home may be hosted here at all.
-        ended_processes: What closing has ended, for whoever tells the person.
+        ended_processes: The background processes that closing ended, to be reported to the user.
     """
 
     paths: HermesPaths
@@ -90,13 +90,13 @@ class DesktopServices:
     async def start(self, *, watch: bool = True) -> None:
         """Start the desktop's own chat and, for a window, the watching of database and gateway.
 
-        The gateway of the messaging platforms starts by itself if that is switched on; this does
-        not wait for it.
+        The gateway of the messaging platforms starts automatically if that is switched on; this
+        method does not wait for it.
         """
         self.plugins.open(self.bus)
         if not watch:  # a single question; a window does not wait for them
             await self.plugins.ready()
-        if watch:  # a single question on the command line takes nothing from a window
+        if watch:  # a single question on the command line must not use the window's file
             self.background.keep_tasks(self.paths.desktop_dir / "background-window.json")
         await self.background.open(self.workers.readers)
         await self.gateway.open(host=watch and self.hosts)
@@ -106,15 +106,15 @@ class DesktopServices:
             self.tasks.start(self.settings.start_following(), name="settings")
             if self.hosts:
                 self.tasks.start(self.upkeep.run(), name="old sessions")
-            # The first look only learns. It is queued now, so that whatever is read from here on
-            # is read after it, on the same thread.
+            # The first check only sets the baseline. It is queued now, so that whatever is read
+            # from here on is read after it, on the same thread.
             await asyncio.sleep(0)
 
     async def close(self, *, drain_s: float = 15.0) -> None:
         """Close everything in reverse order; running turns get ``drain_s`` seconds to end.
 
-        What is waited for stands in ``gateway.status.detail``; ``gateway.hurry()`` ends that.
-        Nothing waits for a person any more.
+        ``gateway.status.detail`` says what is waited for; ``gateway.hurry()`` ends the wait. No
+        turn waits for the user any more.
         """
         self.end_asking()
         await self.window_state.flush()
@@ -135,7 +135,7 @@ class DesktopServices:
         self.workers.close()
 
     def end_asking(self) -> None:
-        """The program ends: whatever waits for a person's word or answer is over."""
+        """End all pending approvals and questions, because the program ends."""
         self.approvals.end()
         self.questions.end()
 
@@ -194,7 +194,7 @@ def join_parts(
 
 
 def _beside(setup: HostSetup, parts: HostedParts, settings: SettingsService) -> tuple[Beside, ...]:
-    """What is looked at in the pauses of the state watcher: settings, and who may write."""
+    """Return the additional checks of the state watcher: settings, and the store's condition."""
     condition = ConditionWatch(parts.db, parts.bus)
     return (
         Beside(watch_settings(setup).look, settings.noticed),
@@ -217,7 +217,7 @@ def _tools(setup: HostSetup, db: SessionDB, redactor: SecretRedactor, clock: Clo
 def _actions(
     parts: HostedParts, workers: Workers, catalog: LiveCatalog, watch: StateWatch
 ) -> LiveActions:
-    """What a person does to sessions; those with a running turn are left alone."""
+    """Build the session actions, which leave sessions with a running turn alone."""
     turns = OwnTurns(parts.db, parts.bus, parts.clock, parts.open_turns)
     return LiveActions(
         SessionActions(

@@ -1,4 +1,4 @@
-"""Old sessions deleted automatically, where a person has switched that on."""
+"""Automatic deletion of old sessions, where the user has switched it on."""
 
 import asyncio
 import json
@@ -27,18 +27,18 @@ from hermes_desktop.state.shared_tables.own_store import OwnStore
 log = logging.getLogger(__name__)
 
 FIRST_S = 60.0
-"""How long after the start the first look is: the start must not wait for it."""
+"""Seconds after the start until the first check, which must not delay the start."""
 LOOK_S = 900.0
-"""How long between two looks. Nearly all of them find that nothing is due."""
+"""Seconds between two checks. Nearly all of them find that nothing is due."""
 _NOTE_S = 3600.0
 _CLOCK_FACT, _LAST_FACT = "auto_prune_clock", "auto_prune_last"
 
 Reason = Callable[[], str]
-"""Says why old sessions are left alone, as the end of a sentence; "" when they are not."""
+"""Returns why old sessions are left alone, as the end of a sentence; "" when they are not."""
 
 
 def nothing_against() -> str:
-    """For programs in which nothing speaks against deleting old sessions."""
+    """Return "", for programs in which old sessions may always be deleted."""
     return ""
 
 
@@ -46,8 +46,8 @@ def while_hosting(gateway: GatewayHost, *, only_then: bool) -> Reason:
     """Leave old sessions alone while another gateway serves the home.
 
     Args:
-        gateway: Its status is read on the loop.
-        only_then: Also leave them alone while no gateway runs here.
+        gateway: The gateway host, whose status is read on the loop.
+        only_then: Whether to leave them alone also while no gateway runs here.
     """
 
     def reason() -> str:
@@ -65,13 +65,13 @@ def while_hosting(gateway: GatewayHost, *, only_then: bool) -> Reason:
 
 @dataclass(frozen=True, slots=True)
 class LastPrune:
-    """When old sessions were deleted last, and what is known of it.
+    """The last deletion of old sessions, as far as it is known.
 
     Attributes:
         at: Epoch seconds; 0: never, as far as is known.
-        took: How many sessions; None when another program did it.
+        took: The number of deleted sessions; None when another program did it.
         error: Why it failed; "" if it did not.
-        believed_at: The clock jumped, and is believed again then, epoch seconds; 0: it did not.
+        believed_at: When the clock is trusted again after a jump, epoch seconds; 0: no jump.
     """
 
     at: float = 0.0
@@ -81,7 +81,7 @@ class LastPrune:
 
 
 def last_prune(db: SessionDB) -> LastPrune:
-    """What is known of the last time. Blocking.
+    """Return what is known of the last deletion. Blocking.
 
     Raises:
         HermesError: The store cannot be read.
@@ -98,7 +98,7 @@ def last_prune(db: SessionDB) -> LastPrune:
 
 
 class HistoryUpkeep:
-    """Looks regularly whether old sessions are due to be deleted, and deletes them.
+    """Checks regularly whether old sessions are due to be deleted, and deletes them.
 
     Of several processes that share a home, only one does it at a time: see
     ``SessionDB.maybe_auto_prune_and_vacuum``. Pinned sessions stay.
@@ -106,13 +106,13 @@ class HistoryUpkeep:
     Args:
         paths: The home.
         db: The conversations.
-        worker: Where it blocks.
-        clock: The present.
-        left_alone: Why nothing may be deleted now; called on the loop before each look.
+        worker: The worker thread for blocking calls.
+        clock: The clock.
+        left_alone: Returns why nothing may be deleted now; called on the loop before each check.
         boot_time: A clock that also counts while the machine sleeps.
 
     Attributes:
-        pause: Waits for so many seconds.
+        pause: Waits for a number of seconds.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class HistoryUpkeep:
         self.pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def run(self) -> None:
-        """Look again and again until cancelled; then what is being deleted ends soon, too."""
+        """Check repeatedly until cancelled, which also ends a running deletion soon."""
         self._stop.clear()
         try:
             await self.pause(FIRST_S)
@@ -149,7 +149,7 @@ class HistoryUpkeep:
             self._stop.set()
 
     async def look(self) -> None:
-        """Look once; on the loop."""
+        """Check once; on the event loop."""
         reason = self._left_alone()
         if reason:
             self._tell(reason)
@@ -157,10 +157,10 @@ class HistoryUpkeep:
             await self._worker.run(self.do)
 
     def do(self) -> Mapping[str, Any]:
-        """Delete what is old, if that is switched on and due. Blocking.
+        """Delete old sessions if that is switched on and due. Blocking.
 
         Returns:
-            What ``maybe_auto_prune_and_vacuum`` did; {} when it was not even asked.
+            The result of ``maybe_auto_prune_and_vacuum``; {} when it was not even called.
         """
         try:
             settings = UpkeepSettings.from_mapping(read_config(self._paths.config_yaml).data)
@@ -225,7 +225,7 @@ class HistoryUpkeep:
         )
 
     def _tell(self, reason: str) -> None:
-        """Say once in the log why old sessions are left alone."""
+        """Log once per reason why old sessions are left alone."""
         if reason != self._told:
             log.info("sessions.auto_prune: old sessions are left alone: %s", reason)
         self._told = reason

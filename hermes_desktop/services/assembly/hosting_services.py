@@ -1,4 +1,4 @@
-"""A gateway without a window: what ``hermes-desktop gateway run`` works with."""
+"""The services of a gateway without a window, for ``hermes-desktop gateway run``."""
 
 import asyncio
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ from hermes_desktop.state.conversations.session_prompts import SessionPrompts
 
 @dataclass(slots=True)
 class GatewayServices:
-    """Everything a hosted gateway works with, and no desktop chat.
+    """All services of a hosted gateway, without a desktop chat.
 
-    Built by :func:`.assembly.build_gateway`. Nothing starts by itself:
-    ``await start()``, then ``await gateway.start()`` and look at ``gateway.status``.
+    Built by :func:`.assembly.build_gateway`. Nothing starts automatically: ``await start()``, then
+    ``await gateway.start()``, then check ``gateway.status``.
     """
 
     paths: HermesPaths
@@ -53,7 +53,7 @@ class GatewayServices:
     tasks: TaskSet
 
     async def start(self) -> None:
-        """Begin to watch who is the gateway of the home; awaited on the loop that serves it."""
+        """Start watching which gateway has the home; awaited on the loop that serves it."""
         self.plugins.open(self.bus)
         await self.background.open(self.workers.readers)
         await self.gateway.open()
@@ -61,11 +61,11 @@ class GatewayServices:
         self.tasks.start(self.upkeep.run(), name="old sessions")
 
     async def close(self, *, drain_s: float = DRAIN_S) -> None:
-        """Stop the gateway, give the home back, close everything.
+        """Stop the gateway, release the home, close everything.
 
         Args:
-            drain_s: How long running turns may take to end by themselves;
-                ``gateway.hurry()`` cuts it short.
+            drain_s: Seconds that running turns are given to finish; ``gateway.hurry()`` cuts it
+                short.
         """
         self.tools.end_asking()
         await self.settings.stop()
@@ -74,7 +74,7 @@ class GatewayServices:
         await self.background.close(self.workers.readers)
         await self.workers.readers.run(self.plugins.close)
         await self.workers.readers.run(self.prompts.close)
-        await self.workers.bulk.run(self.db.close)  # after what is being deleted
+        await self.workers.bulk.run(self.db.close)  # after a running deletion
         self.workers.close()
 
 
@@ -123,7 +123,7 @@ def join_gateway(
     )
 
 
-def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
+def hosted_parts(  # noqa: PLR0913 - the dependencies of a gateway
     setup: HostSetup,
     db: SessionDB,
     bus: EventBus,
@@ -134,16 +134,16 @@ def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
     clock: Clock,
     registry: AdapterRegistry | None,
 ) -> HostedParts:
-    """What the gateway of the messaging platforms shares with the desktop's own chat.
+    """Build the dependencies shared by the messaging platforms' gateway and the desktop's chat.
 
     Args:
-        setup: Whose home.
+        setup: The home and the configuration of the host.
         db: The conversations.
-        bus: Where the news go.
-        workers: The threads.
-        builder: Makes agents.
-        redactor: Learns the tokens.
-        clock: Where the time comes from.
+        bus: The event bus.
+        workers: The worker threads.
+        builder: Builds agents.
+        redactor: The log redactor that the tokens are registered with.
+        clock: The clock.
         registry: The platforms that can be served; None for those that the program ships.
     """
     conversations = ConversationLocks(db, setup.paths.desktop_dir, setup.program)

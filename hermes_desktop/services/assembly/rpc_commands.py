@@ -1,4 +1,4 @@
-"""The person's own commands as ``hermes-desktop rpc`` does them."""
+"""The user's own commands in ``hermes-desktop rpc``."""
 
 import contextlib
 import threading
@@ -14,7 +14,7 @@ _ENDING_S = 0.5
 
 
 class RunningCommands:
-    """The commands that run at the moment, so that none outlives the program. Any thread."""
+    """Tracks running commands, so that none outlives the program. Any thread."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -23,12 +23,12 @@ class RunningCommands:
 
     @property
     def ending(self) -> bool:
-        """Whether they are to end."""
+        """Whether the commands should end."""
         return self._ending
 
     @contextlib.contextmanager
     def one(self) -> Iterator[None]:
-        """One runs meanwhile."""
+        """Count one command as running while the context is active."""
         with self._changed:
             self._running += 1
         try:
@@ -39,7 +39,7 @@ class RunningCommands:
                 self._changed.notify_all()
 
     def end(self) -> None:
-        """Have them end; waits a moment for that."""
+        """Request the end of all commands; waits a moment for it."""
         with self._changed:
             self._ending = True
             self._changed.wait_for(lambda: not self._running, _ENDING_S)
@@ -51,13 +51,13 @@ def rpc_commands(
     clean: Callable[[str], str],
     running: RunningCommands,
 ) -> Sequence[OwnCommand]:
-    """All that make sense, as the settings stand now. Blocking; any thread; never raises.
+    """Return all valid commands, by the current settings. Blocking; any thread; never raises.
 
     Args:
         paths: The home.
-        environ: The process environment; what is secret in it reaches none of them.
-        clean: Takes secrets out of what they say.
-        running: Counts them, and says when they are to end.
+        environ: The process environment; its secrets are passed to none of them.
+        clean: Removes secrets from their output.
+        running: Counts them, and signals when they should end.
     """
     section = own_commands(paths)
     if not section:
@@ -79,6 +79,6 @@ def _run(
     _args: str,
     given_up: Callable[[], bool],
 ) -> str:
-    """What was typed behind it does not reach the shell."""
+    """Run a command; its arguments are not passed to the shell."""
     with running.one():
         return runner.run(command, lambda: running.ending or given_up())

@@ -1,4 +1,4 @@
-"""The parts of ``hermes-desktop rpc``, joined: what the protocol's server works with."""
+"""The parts of ``hermes-desktop rpc``, joined, for the JSON-RPC server."""
 
 import contextlib
 import logging
@@ -40,13 +40,13 @@ _LOCAL = frozenset({"tui", "cli", "webui", "acp", "api_server", "import"})
 
 
 class RpcParts:
-    """What one serving process holds. Opened when first needed; any thread.
+    """The parts of one serving process, created when first needed; any thread.
 
     Args:
         paths: The home.
-        redactor: Learns the keys that are read, so that no log shows them.
+        redactor: The log redactor that the keys are registered with as they are read.
         environ: The process environment.
-        clock: Where times come from.
+        clock: The clock.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class RpcParts:
         self._processes = ProcessTable(clock, paths.desktop_dir / "processes", redactor.clean)
 
     def program(self) -> RpcProgram:
-        """What the server is set up with. Plugins begin to load."""
+        """Return the server's dependencies. Starts loading plugins."""
         if anything_answered(self._paths.home, self._paths.desktop_dir):
             self._loading = PendingCall(self._load_plugins, "plugins")
         if (self._paths.desktop_dir / "processes").is_dir():
@@ -109,10 +109,10 @@ class RpcParts:
         )
 
     def db(self) -> SessionDB:
-        """The conversations.
+        """Return the database, opened when first needed.
 
         Raises:
-            StateError: They cannot be opened.
+            StateError: It cannot be opened.
         """
         with self._lock:
             if self._db is None:
@@ -120,7 +120,7 @@ class RpcParts:
             return self._db
 
     def locks(self) -> ConversationLocks:
-        """One turn per conversation among all our programs. Raises as :meth:`db`."""
+        """Return the locks that our programs share, one per conversation. Raises as :meth:`db`."""
         db = self.db()
         with self._lock:
             if self._locks is None:
@@ -128,7 +128,7 @@ class RpcParts:
             return self._locks
 
     def close(self) -> None:
-        """Close what was opened. Nothing may be asked any more; waits a moment for commands."""
+        """Close what was opened; no method may be called then. Waits a moment for commands."""
         self._approvals.close()
         self._questions.close()
         self._processes.close()
@@ -152,16 +152,16 @@ class RpcParts:
         )
         try:
             self._plugins.load()
-        except Exception:  # agents are made all the same
+        except Exception:  # agents are built all the same
             log.exception("Loading plugins failed")
 
     def _wait_for_plugins(self) -> None:
         if self._loading is not None:
-            with contextlib.suppress(TimeoutError):  # loading is bounded by itself
+            with contextlib.suppress(TimeoutError):  # loading has its own time limit
                 self._loading.result(_PLUGINS_S)
 
     def own_commands(self) -> Sequence[OwnCommand]:
-        """The person's own commands, once plugins are loaded. Blocks for a bounded time."""
+        """Return the user's own commands, once plugins are loaded. Blocks for a bounded time."""
         self._wait_for_plugins()
         from hermes_desktop.services.assembly.rpc_commands import RunningCommands, rpc_commands  # noqa: PLC0415 - see _agents
 
@@ -172,7 +172,7 @@ class RpcParts:
     # ------------------------------------------------------------------------------------ agents
 
     def build(self, wish: AgentWish) -> Any:
-        """Make an agent, once plugins are loaded. Raises as :meth:`AgentBuilder.build`."""
+        """Build an agent, once plugins are loaded. Raises as :meth:`AgentBuilder.build`."""
         self._wait_for_plugins()
         from hermes_desktop.gateway.turns.agents import AgentRequest  # noqa: PLC0415 - see _agents
 
@@ -187,19 +187,19 @@ class RpcParts:
         )
 
     def choose_model(self, chosen: Mapping[str, str]) -> ModelChoice:
-        """Which model would answer. Raises as :meth:`AgentBuilder.choose_model`."""
+        """Return the model that would answer. Raises as :meth:`AgentBuilder.choose_model`."""
         found: ModelChoice = self._agents().choose_model(chosen)
         return found
 
     def fingerprint(self) -> str:
-        """Changes when agents have to be made anew."""
+        """Return a digest that changes when agents have to be rebuilt."""
         return str(self._agents().fingerprint())
 
     def _agents(self) -> Any:
         db = self.db()
         with self._lock:
             if self._builder is None:
-                # It loads the client for HTTP, which takes as long as all the rest.
+                # This loads the HTTP client, which takes as long as everything else.
                 from hermes_desktop.services.agents.agent_builder import AgentBuilder  # noqa: PLC0415
                 from hermes_desktop.services.agents.agent_tools import AgentTools  # noqa: PLC0415
 
@@ -227,11 +227,11 @@ class RpcParts:
     # ------------------------------------------------------------------------------------- trash
 
     def plan(self, session_id: str) -> DeletePlan:
-        """What a delete takes."""
+        """Return what a delete would remove."""
         return self._session_actions().plan_delete([session_id])
 
     def delete(self, plan: DeletePlan) -> None:
-        """Move it to the trash."""
+        """Move the planned sessions to the trash."""
         self._session_actions().delete(plan)
 
     def _session_actions(self) -> SessionActions:
@@ -247,6 +247,6 @@ def _fill_in(result: Mapping[str, Any], text: str, history_len: int) -> str:
 
 
 def _is_platform(source: str) -> bool:
-    """Whether sessions of this source are chats of a messaging platform."""
+    """Return whether sessions of this source are chats of a messaging platform."""
     found = platform_or_none(source)
     return source not in _LOCAL and found not in {None, Platform.LOCAL, Platform.DESKTOP}

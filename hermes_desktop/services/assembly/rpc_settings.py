@@ -1,4 +1,4 @@
-"""The settings of a home as programs at the other end of the protocol are told them."""
+"""The settings of a home as reported to peers of the JSON-RPC server."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ _BLANKED = "[secret]"
 
 
 class RpcSettings:
-    """Reads the files anew at each question. Blocking; any thread. Nothing is written.
+    """Reads the files at each call. Blocking; any thread. Nothing is written.
 
     Args:
         paths: The home.
@@ -29,10 +29,10 @@ class RpcSettings:
         self._environ = environ
 
     def document(self) -> Mapping[str, Any]:
-        """config.yaml with secrets blanked.
+        """Return config.yaml with secrets masked.
 
         Raises:
-            ConfigError: It cannot be understood.
+            ConfigError: It cannot be parsed.
         """
         from hermes_desktop.services.transfer.session_redaction import redactor_of_home  # noqa: PLC0415 - as below
 
@@ -41,17 +41,17 @@ class RpcSettings:
         return dict(cleaned)
 
     def mtime(self) -> float:
-        """When config.yaml was last written, 0 when there is none."""
+        """Return when config.yaml was last written, 0 when there is none."""
         try:
             return self._paths.config_yaml.stat().st_mtime
         except OSError:
             return 0.0
 
     def providers(self) -> Sequence[Mapping[str, Any]]:
-        """The endpoints that the settings name, and those that are known and have a key.
+        """Return the endpoints that the settings name, and those that are known and have a key.
 
         Raises:
-            ConfigError: The settings cannot be understood.
+            ConfigError: The settings cannot be parsed.
         """
         data = read_config(self._paths.config_yaml).data
         lookup = first_set(self._environ, read_env_file(self._paths.env_file))
@@ -64,11 +64,11 @@ class RpcSettings:
         return found
 
     def busy_mode(self) -> str:
-        """What a message does that comes while a reply is being written."""
+        """Return how a message is handled that arrives while a reply is being written."""
         return self._gateway().running.busy_input_mode
 
     def most_sessions(self) -> int | None:
-        """How many conversations all programs may have open at once; None: any number."""
+        """Return how many conversations all programs may have open at once; None: any number."""
         return self._gateway().max_concurrent_sessions
 
     def _gateway(self) -> "GatewayConfig":
@@ -79,7 +79,7 @@ class RpcSettings:
 
 
 def _blanked(value: Any) -> Any:
-    """Values whose name alone says that they are secret; longer names know the redactor."""
+    """Mask values whose whole name marks them as secret; longer names are left to the redactor."""
     if isinstance(value, Mapping):
         return {
             name: _BLANKED if _is_secret(name, each) else _blanked(each)

@@ -1,4 +1,4 @@
-"""The settings of a program that runs, joined to the gateway that follows them."""
+"""Wiring of the settings of a running program to the gateway that follows them."""
 
 import asyncio
 import contextlib
@@ -17,18 +17,18 @@ LOOK_S = 2.0
 
 
 def watch_settings(setup: HostSetup) -> SettingsWatch:
-    """Looks at whatever settings are read from."""
+    """Return a watcher of all sources of settings."""
     environ = setup.environ
     process = environ.process if isinstance(environ, EnvironmentWithSecrets) else environ
     return SettingsWatch(setup.paths, login_entry(setup.paths, process).files)
 
 
 def join_settings(parts: HostedParts, gateway: GatewayHost) -> SettingsService:
-    """Settings that the gateway follows and whose platforms can be asked.
+    """Build a settings service that the gateway follows and that can check platforms.
 
     Args:
-        parts: What runs of the gateway are made of.
-        gateway: Follows them.
+        parts: The dependencies of gateway runs.
+        gateway: The gateway host that follows the settings.
     """
     checker = PlatformChecker(
         parts.paths,
@@ -53,12 +53,12 @@ def join_settings(parts: HostedParts, gateway: GatewayHost) -> SettingsService:
 
 
 class SettingsPulse:
-    """Looks at the files every two seconds, for programs without a window's looks to join.
+    """Checks the settings files every two seconds, for programs without a window's state watcher.
 
     Args:
-        setup: Whose.
-        settings: Told on the loop that one changed.
-        look_s: Seconds between two looks.
+        setup: The home and the configuration of the host.
+        settings: The service that is notified, on the loop, of a changed file.
+        look_s: Seconds between two checks.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class SettingsPulse:
         self._tasks = TaskSet()
 
     def start(self) -> None:
-        """Learn how things are, without keeping anybody waiting, and begin to look; on the loop."""
+        """Record the current settings in the background, and start checking; on the event loop."""
         self._tasks.start(self._settings.start_following(), name="settings")
         loop = asyncio.get_running_loop()
         threading.Thread(
@@ -79,7 +79,7 @@ class SettingsPulse:
         ).start()
 
     async def stop(self) -> None:
-        """Look no more, and follow nothing any more."""
+        """Stop checking, and stop following changes."""
         self._ended.set()
         await self._tasks.cancel_all()
         await self._settings.stop_following()

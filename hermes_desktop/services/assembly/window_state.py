@@ -1,4 +1,4 @@
-"""What the window remembers from one start to the next: drafts, and the session it was left in."""
+"""Window state kept between starts: drafts, and the session that was shown last."""
 
 import asyncio
 import logging
@@ -18,14 +18,14 @@ _PAUSE_S = 0.5
 
 
 class WindowState:
-    """Reads once and writes half a second after a change, on a worker thread. On the loop.
+    """Reads once and writes half a second after a change, on a worker thread. Used on the loop.
 
-    A store that cannot be written is only logged: nobody should be kept from writing a message.
+    A store that cannot be written is only logged: it must not keep the user from writing a message.
 
     Args:
-        store: Ours; made with the first value.
-        worker: Runs the reading and writing.
-        clock: When a value was changed.
+        store: Our own store; created with the first value.
+        worker: The worker thread for reading and writing.
+        clock: The clock that dates changed values.
     """
 
     def __init__(self, store: OwnStore, worker: WorkerThreads, clock: Clock) -> None:
@@ -38,11 +38,11 @@ class WindowState:
         self._writing: asyncio.Task[None] | None = None
 
     async def load(self) -> tuple[Mapping[str, str], str]:
-        """Read what was remembered.
+        """Read the stored state.
 
         Returns:
-            Drafts by the root of their conversation ("" for a new chat), and the id of the
-            session that was shown last ("" for none).
+            Drafts by the root of their conversation ("" for a new chat), and the id of the session
+            that was shown last ("" for none).
         """
         found: dict[str, str] = {}
         try:
@@ -58,15 +58,15 @@ class WindowState:
         return drafts, found.get(_SESSION, "")
 
     def keep_draft(self, key: str, text: str) -> None:
-        """Remember what is being written to a conversation; "" forgets it."""
+        """Store the draft of a conversation; "" deletes it."""
         self._put(_DRAFT + key, text)
 
     def keep_session(self, session_id: str) -> None:
-        """Remember which session is shown; "" for none."""
+        """Store which session is shown; "" for none."""
         self._put(_SESSION, session_id)
 
     async def flush(self) -> None:
-        """Write what was changed since the last time."""
+        """Write what changed since the last time."""
         values, self._waiting = self._waiting, {}
         if not values:
             return
@@ -88,7 +88,7 @@ class WindowState:
         return self._store.read(window_state_table.read_all, default=nothing)
 
     async def close(self) -> None:
-        """Write what still waits, and close the store."""
+        """Write pending changes, and close the store."""
         await self._tasks.cancel_all()
         await self.flush()
         await self._worker.run(self._store.close)

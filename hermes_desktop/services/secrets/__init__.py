@@ -1,1 +1,1 @@
-"""Where secrets are kept, and what is known about each."""
+"""Storage of secrets, and facts about each of them."""

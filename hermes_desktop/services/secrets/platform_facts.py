@@ -1,6 +1,6 @@
-"""What a person has to know of each platform: what it logs in with, where that comes from.
+"""Facts about each platform for the user: its credentials, and where to get them.
 
-Pure data; what is set stands in the files, and what may be set beside the options.
+Pure data; current values are stored in the files, and options are declared elsewhere.
 """
 
 import re
@@ -17,17 +17,17 @@ _NO_SHAPE = re.compile("")
 
 @dataclass(frozen=True, slots=True)
 class SecretFacts:
-    """One thing a platform logs in with.
+    """One of the credentials of a platform.
 
     Attributes:
         variable: Its name in the environment, the keyring and ``.env``.
-        label: What stands above the field.
-        where: Where a person gets one, as a sentence; "" where that is not known.
+        label: The label of the input field.
+        where: Where the user can get one, as a sentence; "" where that is not known.
         required: Whether the platform does nothing without it.
-        instead_of: Another variable that does in its place.
-        kind: A password may hold blanks; a token holds none.
-        shape: What one looks like as a whole; one that matches everything says nothing.
-        looks: The same for a person: ``123456789:AAE…``.
+        instead_of: Another variable that it can replace.
+        kind: A password may contain blanks; a token contains none.
+        shape: The pattern of the whole value; one that matches everything carries no information.
+        looks: The same for display: ``123456789:AAE…``.
     """
 
     variable: str
@@ -41,7 +41,7 @@ class SecretFacts:
 
     @property
     def has_shape(self) -> bool:
-        """Whether it is known what one looks like."""
+        """Whether its pattern is known."""
         return self.shape is not _NO_SHAPE
 
 
@@ -51,13 +51,13 @@ class PlatformFacts:
 
     Attributes:
         name: Its value in the settings.
-        title: What people call it.
-        secrets: What it logs in with.
-        ids: What the people who may write are listed by, as words after "by".
-        id_sample: One such id.
-        find_id: How a person finds theirs; "" where that is not known.
-        home: What a chat is called there that news can go to; "" where there is none.
-        home_variable: Names that chat.
+        title: Its common name.
+        secrets: Its credentials.
+        ids: What the senders on the allowlist are identified by, as a phrase after "by".
+        id_sample: An example of such an id.
+        find_id: How users find their id; "" where that is not known.
+        home: The platform's term for a chat that can be the home channel; "" where there is none.
+        home_variable: The variable that names the home channel.
         people: Whether people write to it at all.
     """
 
@@ -78,17 +78,17 @@ class PlatformFacts:
 
     @property
     def people_key(self) -> str:
-        """The setting that lists who may write."""
+        """The setting that lists the allowed senders."""
         return f"{self.name}.allow_from"
 
     @property
     def strangers_key(self) -> str:
-        """The setting that says what others get."""
+        """The setting that defines what unknown senders get."""
         return f"{self.name}.unauthorized_dm_behavior"
 
     @property
     def group_keys(self) -> tuple[str, ...]:
-        """The settings that say which groups are answered, and when."""
+        """The settings that define which groups are answered, and when."""
         return tuple(
             option.key
             for option in GATEWAY_OPTIONS
@@ -97,7 +97,7 @@ class PlatformFacts:
 
     @property
     def toolsets_key(self) -> str:
-        """The setting that says which tools the assistant has there."""
+        """The setting that defines which tools the assistant has there."""
         return f"platform_toolsets.{self.name}"
 
 
@@ -268,16 +268,16 @@ PLATFORMS: Mapping[str, PlatformFacts] = {
         *(_generic(name, title) for name, title in _TITLES.items()),
     )
 }
-"""By name, those that people ask for most first."""
+"""By name, the most requested platforms first."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownShape:
-    """Something that is recognised by what it looks like.
+    """A kind of secret that is recognized by its format.
 
     Attributes:
-        what: For a sentence: "a Slack bot token".
-        variable: What it is kept as; "" where it belongs to no platform.
+        what: A phrase for a sentence: "a Slack bot token".
+        variable: The variable it is stored under; "" where it belongs to no platform.
     """
 
     what: str

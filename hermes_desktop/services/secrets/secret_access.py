@@ -1,4 +1,4 @@
-"""The secrets of one home: the keyring, the file for desktops without one, and who gets them."""
+"""Access to the secrets of one home: the keyring, and the file for desktops without one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ _TROUBLE: Mapping[ReadState, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SecretAccess:
-    """Where the secrets of a home are kept by us."""
+    """Our storage of the secrets of a home."""
 
     store: SecretStore
     plain: PlainSecrets
 
 
 def open_secrets(paths: HermesPaths, clock: Clock) -> SecretAccess:
-    """The secrets of a home; asks no keyring and makes nothing."""
+    """Open the secrets of a home, without accessing the keyring or creating anything."""
     index = SecretIndex(paths.desktop_dir)
-    # By its path: two homes on one machine may both be the default profile.
+    # Named by its path: two homes on one machine may both be the default profile.
     store = KeyringSecretStore(
         index,
         f"hermes-desktop:{paths.home}",
@@ -43,8 +43,8 @@ def open_secrets(paths: HermesPaths, clock: Clock) -> SecretAccess:
 
 
 def _label(name: str, paths: HermesPaths) -> str:
-    """What an entry is called for a person: which secret, of which home."""
-    from hermes_desktop.services.secrets.known_secrets import SECRETS  # noqa: PLC0415 - only who keeps one needs it
+    """Return the display name of an entry: which secret, of which home."""
+    from hermes_desktop.services.secrets.known_secrets import SECRETS  # noqa: PLC0415 - needed only when one is stored
 
     what = SECRETS[name].label if name in SECRETS else name
     return f"Hermes Desktop, {what} ({paths.home})"
@@ -53,10 +53,10 @@ def _label(name: str, paths: HermesPaths) -> str:
 def with_secrets(
     paths: HermesPaths, environ: Mapping[str, str], clock: Clock
 ) -> EnvironmentWithSecrets:
-    """The environment as gateway and agent look things up in it: secrets of the keyring behind.
+    """Return the environment for gateway and agent, with the secrets of the keyring behind it.
 
-    Asks no keyring yet: that happens when a secret is looked up, which is done off the loop. One
-    that has a keyring behind it already is left as it is.
+    The keyring is not accessed yet: that happens when a secret is looked up, which is done off the
+    event loop. An environment that already has a keyring behind it is returned unchanged.
     """
     if isinstance(environ, EnvironmentWithSecrets):
         return environ
@@ -65,14 +65,14 @@ def with_secrets(
 
 
 def learn_secrets(environ: Mapping[str, str], redactor: SecretRedactor) -> None:
-    """Let no log show what the keyring holds. Blocks for some seconds at most."""
+    """Register the keyring's secrets with the log redactor. Blocks for some seconds at most."""
     if isinstance(environ, EnvironmentWithSecrets):
         for value in environ.secret_values():
             redactor.learn(value)
 
 
 def secret_warnings(environ: Mapping[str, str]) -> dict[str, str]:
-    """A sentence about each secret that is kept and could not be had. Blocks likewise."""
+    """Return a sentence about each stored secret that could not be read. Blocks likewise."""
     if not isinstance(environ, EnvironmentWithSecrets):
         return {}
     return {
@@ -82,11 +82,11 @@ def secret_warnings(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def model_key_warnings(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The same sentences, without those about tokens of messaging platforms."""
+    """Return the same sentences, without those about tokens of messaging platforms."""
     found = secret_warnings(environ)
     if not found:
         return ()
-    from hermes_desktop.services.secrets.known_secrets import SECRETS  # noqa: PLC0415 - only where there are some
+    from hermes_desktop.services.secrets.known_secrets import SECRETS  # noqa: PLC0415 - needed only with warnings
 
     return tuple(
         words for name, words in found.items() if name not in SECRETS or not SECRETS[name].platform

@@ -1,4 +1,4 @@
-"""What can be the name of a secret, and what can be one."""
+"""Validation of names and values of secrets."""
 
 import re
 
@@ -14,10 +14,10 @@ _LONGEST = 65_536
 
 
 def checked_name(name: str) -> str:
-    """The name of a variable.
+    """Return a valid variable name.
 
     Raises:
-        UsageError: It cannot be one.
+        UsageError: The text cannot be one.
     """
     name = name.strip()
     if not _NAME.fullmatch(name):
@@ -30,15 +30,15 @@ def checked_name(name: str) -> str:
 
 
 def checked_value(value: str, name: str = "") -> str:
-    """A secret without blanks around it.
+    """Return a valid secret, without surrounding blanks.
 
     Args:
-        value: What was given.
-        name: Its variable. Keys and tokens are sent in the head of a request, where only plain
-            ASCII can stand.
+        value: The given text.
+        name: Its variable. Keys and tokens are sent in a request header, which allows only plain
+            ASCII.
 
     Raises:
-        UsageError: It cannot be one; says what is wrong with it.
+        UsageError: The text cannot be a secret; the error says what is wrong with it.
     """
     value = value.strip()
     problem = _problem(value, is_key=is_key(name))
@@ -48,12 +48,12 @@ def checked_value(value: str, name: str = "") -> str:
 
 
 def is_key(name: str) -> bool:
-    """Whether a variable holds a key or a token, by its name."""
+    """Return whether a variable holds a key or a token, by its name."""
     return _KEY.search(name) is not None
 
 
 def _problem(value: str, *, is_key: bool) -> str:
-    """Why it cannot be one; "" when it can."""
+    """Return why the value cannot be a secret; "" when it can."""
     unseen = next((each for each in value if not each.isprintable()), "")
     odd = odd_character(value.replace(" ", "_")) if is_key else ""
     quoted = is_key and value[:1] in _QUOTES and value[-1:] == value[:1]

@@ -1,24 +1,24 @@
-"""What `hermes` finds of a secret that was kept here, where it uses the same home."""
+"""What `hermes` finds of a secret stored by this program, where both use the same home."""
 
 from pathlib import Path
 
 from hermes_desktop.services.secrets.secrets_book import SecretView
 
 _MADE_BY_HERMES = ("cron", "sandboxes", "auth.lock", ".update_check")
-"""Folders and files that `hermes` makes in its home when it runs, and that we never make."""
+"""Folders and files that `hermes` creates in its home when it runs, and that we never create."""
 
 _READ_BY_HERMES = frozenset({"environment", ".env"})
 
 
 def hermes_uses(home: Path) -> bool:
-    """Whether `hermes` has run on this home. Blocking: looks at the folder."""
+    """Return whether `hermes` has run on this home. Blocking: reads the folder."""
     return any((home / name).exists() for name in _MADE_BY_HERMES)
 
 
 def note_on_hermes(view: SecretView, home: Path) -> str:
-    """What a person who just kept a secret here has to know of `hermes`; "" for nothing.
+    """Return a note on how `hermes` sees a secret that was just stored here; "" for nothing.
 
-    Where both programs find a value but not the same one, ``view.differ`` tells it.
+    Where both programs find a value but not the same one, ``view.differ`` indicates it.
     """
     if view.differ or not hermes_uses(home):
         return ""

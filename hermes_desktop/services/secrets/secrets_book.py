@@ -1,6 +1,7 @@
-"""The secrets of a home: where each one is, which of them counts, putting them into the keyring.
+"""The secrets of a home: where each is stored, which value applies, and moves to the keyring.
 
-Blocking; a value is given to nobody but who asked for it. Command line and window use the same.
+Blocking; a value is only returned to the caller that requested it. Shared by the command line and
+the window.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,8 +48,8 @@ class SecretPlace:
 
     Attributes:
         where: The kind of place.
-        place: Keys with dots in a file of settings; what keeps it in the keyring.
-        state: ``stored``, or why the keyring does not give it.
+        place: The dotted keys in a settings file; for the keyring, its backend.
+        state: ``stored``, or why the keyring does not return it.
         end: Its last four characters; "" where it is too short to show any.
     """
 
@@ -65,7 +66,7 @@ class SecretView:
 
     Attributes:
         name: The variable.
-        places: Where it is, the one that counts first; empty when it is nowhere.
+        places: Where it is stored, the effective place first; empty when it is nowhere.
         differ: Whether two places hold different values.
     """
 
@@ -83,7 +84,7 @@ class SecretView:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A secret as it was kept by us, for putting it back.
+    """A secret as we stored it, for restoring it.
 
     Attributes:
         plain: Whether it was in the file for desktops without a keyring.
@@ -95,14 +96,15 @@ class Kept:
 
 
 class SecretsBook:
-    """Looks at secrets and moves them.
+    """Lists secrets and moves them.
 
     Args:
         paths: The home.
         environ: The process environment, without the keyring behind it.
         access: The keyring, and the file for desktops without one.
-        clock: For the versions of config.yaml.
-        redactor: Learns what is given, so that no log shows what a platform says about it.
+        clock: The clock, for the versions of config.yaml.
+        redactor: The log redactor that given values are registered with, as a platform may repeat
+            them.
     """
 
     def __init__(
@@ -123,10 +125,10 @@ class SecretsBook:
         )
 
     def look(self) -> list[SecretView]:
-        """All secrets that are declared, kept by us, or stand in ``.env``.
+        """Return all secrets that are declared, stored by us, or contained in ``.env``.
 
         Raises:
-            ConfigError: A file cannot be understood.
+            ConfigError: A file cannot be parsed.
         """
         sources = self._sources()
         listed = [name for name in sources.env_file if is_secret_key(name)]
@@ -135,20 +137,20 @@ class SecretsBook:
         return [self._view(name, sources) for name in names]
 
     def find(self, name: str) -> SecretView:
-        """One secret; one that is nowhere has no places. Raises :class:`ConfigError`."""
+        """Return one secret; one that is nowhere has no places. Raises :class:`ConfigError`."""
         return self._view(checked_name(name), self._sources())
 
     def learn(self, values: Iterable[str]) -> None:
-        """Let no log show these. Any thread."""
+        """Register values with the log redactor. Any thread."""
         for value in values:
             self._redactor.learn(value)
 
     def keep(self, name: str, value: str, *, plain: bool = False) -> None:
-        """Put a secret into the keyring, or, where a person asked for it, into a plain file.
+        """Store a secret in the keyring, or, if the user requested it, in a plain file.
 
         Raises:
-            UsageError: Name or value cannot be one.
-            SecretStoreError: The keyring cannot do it; no other place is used instead.
+            UsageError: The name or value is invalid.
+            SecretStoreError: The keyring cannot store it; no other place is used instead.
             ConfigError: Our files cannot be written.
         """
         name, value = checked_name(name), checked_value(value, name)
@@ -161,12 +163,12 @@ class SecretsBook:
             self._access.plain.remove(name)
 
     def keep_all(self, values: Mapping[str, str]) -> None:
-        """Put several secrets into the keyring, all of them or none.
+        """Store several secrets in the keyring, all of them or none.
 
         Raises:
-            UsageError: One of them cannot be a secret; nothing was kept.
-            SecretStoreError: The keyring cannot do it. What was kept before it was taken back;
-                where the keyring did not allow that either, the detail names what stayed.
+            UsageError: One of them cannot be a secret; nothing was stored.
+            SecretStoreError: The keyring cannot store one. Those stored before it were removed
+                again; where the keyring did not allow that either, the detail names what stayed.
             ConfigError: Our files cannot be written; likewise.
         """
         for name, value in values.items():
@@ -186,7 +188,7 @@ class SecretsBook:
             raise
 
     def kept(self, name: str) -> Kept | None:
-        """What we keep of that name; None where it is nothing, or cannot be had."""
+        """Return what we store under a name; None if that is nothing, or cannot be read."""
         value = self._access.plain.read().get(name)
         if value:
             return Kept(name, value, plain=True)
@@ -194,25 +196,25 @@ class SecretsBook:
         return Kept(name, value) if value else None
 
     def put_back(self, kept: Kept) -> None:
-        """Keep a secret again as it was. Errors as in :meth:`keep`."""
+        """Store a secret again as it was. Raises as :meth:`keep`."""
         self.keep(kept.name, kept.value, plain=kept.plain)
 
     def take_back(self, before: Mapping[str, Kept | None]) -> None:
-        """Let secrets be as they were before they were kept, as far as the keyring allows.
+        """Restore secrets to their state before they were stored, as far as the keyring allows.
 
         Args:
-            before: What :meth:`kept` said of each.
+            before: The earlier result of :meth:`kept` for each.
         """
         for name, kept in before.items():
             self._back_as_it_was(name, kept, HermesError(""))
 
     def give_up(self) -> None:
-        """Let whoever waits for the keyring hear that it does not answer. Any thread."""
+        """End all waits for the keyring as if it did not answer. Any thread."""
         self._access.store.give_up()
 
     def _back_as_it_was(self, name: str, before: Kept | None, error: HermesError) -> bool:
         if isinstance(error, SecretStoreError) and error.state == "not answering":
-            return False  # it would be waited for once more
+            return False  # it would only cause another wait
         try:
             if before is None or before.plain:
                 self._access.store.remove(name)
@@ -223,14 +225,14 @@ class SecretsBook:
         return True
 
     def remove(self, name: str) -> Kept | None:
-        """Take a secret out of keyring and plain file.
+        """Remove a secret from the keyring and the plain file.
 
         Returns:
-            What is needed to put it back; None where its value was not to be had.
+            What is needed to restore it; None where its value could not be read.
 
         Raises:
             NotFoundError: It is in neither.
-            SecretStoreError: The keyring cannot do it.
+            SecretStoreError: The keyring cannot remove it.
             ConfigError: Our files cannot be written.
         """
         name = checked_name(name)
@@ -251,16 +253,16 @@ class SecretsBook:
     def move(self, name: str) -> tuple[str, ...]:
         """Move a secret from ``.env``, config.yaml and the plain file into the keyring.
 
-        It is verified there before it goes.
+        It is verified there before it is removed.
 
         Returns:
-            The places it was taken out of.
+            The places it was removed from.
 
         Raises:
-            NotFoundError: It stands in neither.
+            NotFoundError: It is in none of them.
             RefusedError: The home is managed, the places hold different values, or config.yaml is
-                written in a way in which it cannot be taken out alone; nothing was done.
-            SecretStoreError: The keyring cannot do it; the files are as they were.
+                written in a way in which the value cannot be removed alone; nothing was done.
+            SecretStoreError: The keyring cannot store it; the files are unchanged.
             ConfigError: A file cannot be written; then the secret is in both.
         """
         view = self.find(name)
@@ -287,7 +289,7 @@ class SecretsBook:
         ]
         if edits:
             self._config.preview(edits)  # refused before anything is done
-        self.keep(view.name, value)  # what keeps it takes it out of the plain file
+        self.keep(view.name, value)  # this also removes it from the plain file
         if edits:
             self._config.save(edits)
         if any(place.where == ".env" for place in found):
@@ -303,8 +305,8 @@ class SecretsBook:
 
         Raises:
             RefusedError: The home is managed.
-            NotFoundError: We do not keep it.
-            SecretStoreError: The keyring does not give it.
+            NotFoundError: We do not store it.
+            SecretStoreError: The keyring does not return it.
             ConfigError: It cannot be written there.
         """
         self._must_be_ours()
@@ -318,10 +320,10 @@ class SecretsBook:
         self.remove(name)
 
     def check(self) -> Reading:
-        """Whether the keyring works; takes as long as a person needs to unlock it."""
+        """Return whether the keyring works; takes as long as the user needs to unlock it."""
         return self._access.store.check()
 
-    # ------------------------------------------------------------------------------- looking
+    # ------------------------------------------------------------------------------- reading
 
     def _must_be_ours(self) -> None:
         if self._managed:
@@ -374,7 +376,7 @@ class _Sources:
 
 
 def _called(name: str) -> tuple[str, str]:
-    """Label and platform of a secret; of those, too, that only ``hermes`` uses."""
+    """Return label and platform of a secret, also for those that only ``hermes`` uses."""
     option = SECRETS.get(name)
     if option is not None:
         return option.label, option.platform
@@ -392,5 +394,5 @@ def _place(where: Where, value: object, place: str = "") -> Iterator[SecretPlace
 
 
 def _end(value: str) -> str:
-    """Four characters of a value that has many more."""
+    """Return the last four characters of a value that has many more, else ""."""
     return value[-_END:] if len(value) >= 3 * _END else ""

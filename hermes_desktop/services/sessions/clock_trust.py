@@ -1,8 +1,8 @@
-"""Whether the computer's clock can be believed when something is deleted because of its age.
+"""Plausibility checks of the computer's clock before anything is deleted because of its age.
 
 A clock that jumps forward makes every session look old. So the wall clock is compared with clocks
-that only count how much time has passed. After a jump nothing is believed until the clock has come
-back, or has run evenly for a week.
+that only count elapsed time. After a jump the clock is not trusted until it has returned, or has
+run evenly for a week.
 """
 
 import json
@@ -18,18 +18,18 @@ log = logging.getLogger(__name__)
 _DAY_S = 86_400.0
 TOLERANCE_S = 300.0
 MOST_AWAY_S = 31 * _DAY_S
-"""How long nobody may have used the program before that is taken for a jump of the clock."""
+"""The longest plausible time between two runs of the program; more counts as a clock jump."""
 SETTLED_S = 7 * _DAY_S
 
 
 @dataclass(frozen=True, slots=True)
 class ClockNote:
-    """What is known of the clock from one run of the program to the next. Epoch seconds.
+    """The state of the clock check, stored between runs of the program. Epoch seconds.
 
     Attributes:
-        seen: The latest time that the clock showed; 0: not known.
-        off_by: By how much it jumped and has not come back; 0: it can be believed.
-        since: Since when it has run evenly after the jump.
+        seen: The latest time that the clock showed; 0 when unknown.
+        off_by: The seconds by which it jumped without returning; 0 when it is trusted.
+        since: The time since which it has run evenly after the jump.
     """
 
     seen: float = 0.0
@@ -38,7 +38,7 @@ class ClockNote:
 
     @classmethod
     def of(cls, text: str | None) -> "ClockNote":
-        """Read what :attr:`text` gave; anything else counts as nothing known."""
+        """Parse what :attr:`text` returned; anything else yields an empty note."""
         try:
             found = json.loads(text or "{}")
             values = [float(found.get(name, 0.0)) for name in ("seen", "off_by", "since")]
@@ -48,22 +48,22 @@ class ClockNote:
 
     @property
     def text(self) -> str:
-        """The same as text."""
+        """The note serialized as text."""
         return json.dumps(asdict(self))
 
     @property
     def believed_at(self) -> float:
-        """When the clock is believed again if it runs evenly, epoch seconds; 0: it is now."""
+        """When the clock is trusted again if it runs evenly, epoch seconds; 0 if it is now."""
         return self.since + SETTLED_S if self.off_by else 0.0
 
 
 class ClockTrust:
-    """Compares the clock with itself, from look to look. Used on one thread.
+    """Detects jumps of the clock between two checks. Used on one thread.
 
     Args:
         clock: The machine's clocks.
         boot_time: A clock that also counts while the machine sleeps; None where there is none.
-        note: What an earlier run of the program knew.
+        note: The note of an earlier run of the program.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ClockTrust:
         self._passed: tuple[float, ...] | None = None
 
     def look(self) -> bool:
-        """Whether the clock can be believed now."""
+        """Check the clock and return whether it can be trusted now."""
         now, jump = self._clock.time(), self._jump()
         off_by, since = self.note.off_by, self.note.since
         if jump:
@@ -95,11 +95,11 @@ class ClockTrust:
 
     @property
     def _tolerance_of_return(self) -> float:
-        """Between two runs of the program nobody counted how much time has passed."""
+        """The tolerance for a return; larger at the first check, when elapsed time is unknown."""
         return MOST_AWAY_S if self._passed is None else TOLERANCE_S
 
     def _jump(self) -> float:
-        """By how much the clock differs from what it should show; 0 when that is plausible."""
+        """Return how far the clock is from what it should show; 0 when that is plausible."""
         before, gone = self.note.seen, self._clock.time() - self.note.seen
         if not before:
             return 0.0

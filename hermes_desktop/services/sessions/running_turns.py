@@ -1,11 +1,11 @@
-"""Whether a turn runs in a session, for whoever wants to change that session."""
+"""Interface for asking whether a turn runs in a session that is about to be changed."""
 
 from collections.abc import Callable
 
 from hermes_desktop.core.errors import RefusedError
 
 RunningTurn = Callable[[str], str | None]
-"""Says which turn runs in a session, in words that end a sentence; None when there is none."""
+"""Returns the running turn of a session as a phrase that ends a sentence; None if there is none."""
 
 
 class RunningTurnError(RefusedError):
@@ -13,7 +13,7 @@ class RunningTurnError(RefusedError):
 
     Attributes:
         session_id: The session it runs in.
-        turn: What :data:`RunningTurn` said.
+        turn: The phrase that :data:`RunningTurn` returned.
     """
 
     def __init__(self, session_id: str, turn: str, verb: str) -> None:
@@ -27,5 +27,5 @@ class RunningTurnError(RefusedError):
 
 
 def no_turn(_: str) -> str | None:
-    """For programs in which no turn can run."""
+    """Return None, for programs in which no turn can run."""
     return None

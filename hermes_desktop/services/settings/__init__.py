@@ -1,1 +1,1 @@
-"""The settings of a home: read, explained, checked and changed."""
+"""The settings of a home: reading, explanation, validation and changes."""

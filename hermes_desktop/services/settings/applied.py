@@ -1,4 +1,4 @@
-"""What became of a change of settings, told to whoever made it."""
+"""The result of a settings change: which parts already apply, and what the others wait for."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _BY_ITSELF = frozenset({Effect.LIVE, Effect.RECONNECT})
 
 @dataclass(frozen=True, slots=True)
 class PlatformChecked:
-    """What a platform said to a secret before it was stored."""
+    """A platform's answer to a check of a secret before it was stored."""
 
     platform: str
     answer: CheckAnswer
@@ -31,21 +31,22 @@ class PlatformChecked:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of a change.
+    """The result of a change.
 
     Attributes:
-        saved: What was written.
-        at_once: What counts already: from the next message on, or because no gateway runs.
-        reconnected: Platforms of our running gateway that were connected anew, for the first time,
-            or left, each with whether that worked. What it was for is not in ``at_once``.
-        after_restart: What waits until our gateway is restarted; see
+        saved: The changes that were written.
+        at_once: Settings that already apply: from the next message on, or because no gateway runs.
+        reconnected: Platforms of our running gateway that were reconnected, connected for the first
+            time, or disconnected, each with the outcome. The settings that caused it are not in
+            ``at_once``.
+        after_restart: Settings that wait until our gateway is restarted; see
             :meth:`SettingsService.restart_gateway`.
-        other_gateway: What waits until the other program, which has the home, is restarted;
-            another Hermes Desktop takes most by itself.
-        next_start: What waits until the desktop program is started anew.
-        checked: What platforms said before their secrets were stored; those that could not be
-            reached could not be asked.
-        trouble: Why our gateway goes on with the settings before, as a sentence; "" if it does
+        other_gateway: Settings that wait until the other program, which hosts the home, is
+            restarted; another Hermes Desktop applies most of them automatically.
+        next_start: Settings that wait until the desktop program is restarted.
+        checked: The platforms' answers before their secrets were stored; platforms that could not
+            be reached gave none.
+        trouble: Why our gateway continues with the previous settings, as a sentence; "" if it does
             not.
     """
 
@@ -68,15 +69,15 @@ def what_became(
     *,
     other_follows: bool = False,
 ) -> Applied:
-    """Sort changes by when they count.
+    """Group changes by when they take effect.
 
     Args:
-        saved: What was written.
-        own: What was changed here.
-        followed: What the gateway made of it.
-        state: How our gateway is.
-        checked: What platforms said before.
-        other_follows: Whether another gateway that has the home takes them by itself.
+        saved: The changes that were written.
+        own: The changes made here.
+        followed: How the gateway applied them.
+        state: The state of our gateway.
+        checked: The platforms' answers before the change.
+        other_follows: Whether another gateway that hosts the home applies them automatically.
     """
     found: dict[str, list[str]] = {"at_once": [], "restart": [], "other": [], "next": []}
     for when, key in _sorted(own, followed, state, other_follows=other_follows):
@@ -105,7 +106,7 @@ def _sorted(
     for change in own:
         effect = Effect(change.effect)
         if effect is Effect.RECONNECT and change.platform in touched:
-            continue  # it is told by platform
+            continue  # it is reported per platform
         if state == "attached" and other_follows and effect in _BY_ITSELF:
             yield "at_once", change.key
             continue

@@ -1,4 +1,4 @@
-"""What is wrong with the text of config.yaml: keys that stand twice, the lines around a mistake.
+"""Diagnosis of the text of config.yaml: repeated keys, and the lines around a mistake.
 
 Blocking; secrets are hidden.
 """
@@ -24,11 +24,11 @@ _PAIR = re.compile(r"^(?P<head>\s*(?:-\s+)?[\"']?(?P<key>[\w.-]+)[\"']?\s*:\s*)(
 
 @dataclass(frozen=True, slots=True)
 class RepeatedKey:
-    """A key that stands more than once in one place; the last one counts.
+    """A key that occurs more than once in one mapping; the last occurrence applies.
 
     Attributes:
-        key: With dots.
-        lines: Where, from top to bottom.
+        key: The dotted key.
+        lines: The lines where it occurs, from top to bottom.
     """
 
     key: str
@@ -37,14 +37,14 @@ class RepeatedKey:
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """One line of the file, its secret hidden."""
+    """One line of the file, with its secret hidden."""
 
     number: int
     text: str
 
 
 def repeated_keys(path: Path) -> tuple[RepeatedKey, ...]:
-    """Keys that were written twice; none where the file cannot be understood."""
+    """Return keys that were written more than once; none where the file cannot be parsed."""
     try:
         root, _ = parse_tree(read_settings_text(path) or "")
     except (ConfigError, yaml.YAMLError, ValueError, RecursionError):
@@ -53,11 +53,11 @@ def repeated_keys(path: Path) -> tuple[RepeatedKey, ...]:
 
 
 def lines_around(path: Path, line: int) -> tuple[TextLine, ...]:
-    """Some lines of a file that cannot be understood; none where it cannot even be read.
+    """Return some lines of a file that cannot be parsed; none where it cannot even be read.
 
     Args:
         path: The file.
-        line: The one that matters, from 1.
+        line: The line with the mistake, counted from 1.
     """
     try:
         text = read_settings_text(path, errors="replace") or ""
@@ -73,7 +73,7 @@ def lines_around(path: Path, line: int) -> tuple[TextLine, ...]:
 
 
 def _masked_line(line: str) -> str:
-    """Each line for itself: of a file that is no YAML nothing more is known."""
+    """Mask the secret of a line on its own, as the structure of invalid YAML is unknown."""
     found = _PAIR.match(line)
     if found is not None and is_secret_key(found["key"]):
         return f"{found['head']}{MASK}"

@@ -1,4 +1,4 @@
-"""What is set for the desktop program alone, in ``desktop/settings.yaml`` of the home."""
+"""The desktop program's own settings, stored in ``desktop/settings.yaml`` of the home."""
 
 import logging
 from collections.abc import Mapping
@@ -24,12 +24,13 @@ class DesktopConfig:
 
     Attributes:
         start_gateway: Whether the gateway starts with the program.
-        start_hidden: Whether the window stays closed at the start, where a tray icon leads to it.
+        start_hidden: Whether the window stays closed at the start, where a tray icon can open it.
         close_to_tray: Whether closing the window leaves the program running.
-        colour_scheme: Light, dark, or as the system is.
-        notify_approvals: Whether a question of the assistant is told while the window is hidden.
-        notify_finished: Likewise that a reply is there; ``notify_platforms`` that a platform is
-            not reached any more; ``notify_requests`` that somebody asks to be let in.
+        colour_scheme: Light, dark, or as set in the system.
+        notify_approvals: Whether a question of the assistant is notified while the window is
+            hidden.
+        notify_finished: The same for a finished reply; ``notify_platforms`` for a platform that is
+            no longer reached; ``notify_requests`` for a sender who requests access.
     """
 
     start_gateway: bool = True
@@ -43,7 +44,7 @@ class DesktopConfig:
 
 
 def read_desktop_config(paths: HermesPaths) -> DesktopConfig:
-    """Read it; what cannot be understood counts as its default. Blocking; creates nothing."""
+    """Read the settings, with defaults for invalid values. Blocking; creates nothing."""
     try:
         data = read_config(paths.desktop_dir / SETTINGS_NAME).data
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""The gateway's configuration of a home, from all the files and variables that may hold it."""
+"""The gateway's configuration of a home, merged from all the files and variables that define it."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -35,14 +35,14 @@ def load_gateway_config(
 ) -> LoadedGatewayConfig:
     """Read gateway.json, config.yaml over it, then ``.env``, the keyring, the environment.
 
-    A file that cannot be read or understood is named in the warnings, and so is a secret that the
-    keyring does not give; the others still count. Blocking, for some seconds at most where the
+    A file that cannot be read or parsed is named in the warnings, and so is a secret that the
+    keyring does not return; the others still apply. Blocking, for some seconds at most where the
     keyring does not answer; creates nothing.
 
     Args:
         paths: The home.
         environ: The process environment, with the keyring behind it where that is wanted.
-        redactor: Learns the tokens, and whatever the keyring holds.
+        redactor: The redactor that the tokens and everything in the keyring are registered with.
     """
     troubles: list[str] = []
     loaded = _joined(
@@ -63,16 +63,16 @@ def read_gateway_config(
     *,
     edits: Sequence[Edit] = (),
 ) -> LoadedGatewayConfig:
-    """The same for a gateway that runs: nothing takes the place of a file that is broken.
+    """Read the same for a running gateway; a broken file is an error instead of a warning.
 
     Args:
         paths: The home.
         environ: The process environment, with the keyring behind it where that is wanted.
-        redactor: Learns the tokens, and whatever the keyring holds.
+        redactor: The redactor that the tokens and everything in the keyring are registered with.
         edits: Changes to config.yaml that are not written yet.
 
     Raises:
-        ConfigError: A file cannot be read or understood.
+        ConfigError: A file cannot be read or parsed.
     """
     text = read_settings_text(paths.config_yaml) or ""
     if edits:
@@ -89,16 +89,16 @@ def read_gateway_config(
 def running_config(
     paths: HermesPaths, environ: Mapping[str, str], redactor: SecretRedactor | None = None
 ) -> LoadedGatewayConfig:
-    """What a gateway that runs may go on with.
+    """Return the configuration that a running gateway may continue with.
 
     Args:
         paths: The home.
         environ: The process environment, with the keyring behind it where that is wanted.
-        redactor: Learns the tokens, and whatever the keyring holds.
+        redactor: The redactor that the tokens and everything in the keyring are registered with.
 
     Raises:
-        ConfigError: A file cannot be read or understood.
-        RefusedError: Everybody could write to it by mistake.
+        ConfigError: A file cannot be read or parsed.
+        RefusedError: The configuration would accidentally let everyone write to the gateway.
     """
     loaded = read_gateway_config(paths, environ, redactor)
     refuse_open_policies(loaded.config, live_lookup(paths, environ)())
@@ -137,16 +137,16 @@ def _finished(
 
 
 def live_lookup(paths: HermesPaths, environ: Mapping[str, str]) -> Callable[[], Lookup]:
-    """Look variables up as they stand now: who was taken off a list is out at once.
+    """Return a lookup of variables as they are now, so that a removal from a list applies at once.
 
     Args:
         paths: The home.
         environ: The process environment.
 
     Returns:
-        Reads ``.env`` afresh at each call; blocking, any thread. While the file cannot be read,
-        what it said last counts; where it never could be, it raises :class:`ConfigError`,
-        because a list that is not seen would let in whom it leaves out.
+        A function that re-reads ``.env`` at each call; blocking, any thread. While the file cannot
+        be read, its last content applies; where it was never readable, the function raises
+        :class:`ConfigError`, because an unreadable allowlist would admit everyone it leaves out.
     """
     last: list[Mapping[str, str]] = []
 
@@ -165,9 +165,9 @@ def live_lookup(paths: HermesPaths, environ: Mapping[str, str]) -> Callable[[], 
 def _with_troubles(
     config: GatewayConfig, data: Mapping[str, Any], refused: Mapping[str, str]
 ) -> GatewayConfig:
-    """Platforms whose secret the keyring holds and does not give, with that said.
+    """Mark platforms whose secret is in the keyring but cannot be read, with the reason.
 
-    They stay among those that are wanted, as their secret would have switched them on.
+    They stay enabled, as their secret would have switched them on.
     """
     platforms = dict(config.platforms)
     for secret in GATEWAY_SECRETS:

@@ -1,4 +1,4 @@
-"""When old sessions are deleted by themselves, as a person sets it."""
+"""Settings for the automatic deletion of old sessions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ _SECTION = "Stored sessions"
 
 @dataclass(frozen=True, slots=True)
 class UpkeepSettings:
-    """``sessions.*`` of config.yaml.
+    """The settings ``sessions.*`` of config.yaml.
 
     Attributes:
         auto_prune: Whether old sessions are deleted at all.
-        retention_days: How long nobody must have used them; open ones stay.
-        vacuum: Whether the file is made smaller afterwards.
-        min_interval_hours: How long after the last time, by whichever program.
+        retention_days: How long sessions must be unused; open ones stay.
+        vacuum: Whether the file is compacted afterwards.
+        min_interval_hours: The minimum time since the last deletion, by whichever program.
     """
 
     auto_prune: bool = False
@@ -27,7 +27,7 @@ class UpkeepSettings:
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any]) -> "UpkeepSettings":
-        """Read them. Where anything makes no sense, nothing is deleted; never raises."""
+        """Parse the settings. If any is invalid, nothing is deleted; never raises."""
         usual, section = cls(), config.get("sessions")
         if not isinstance(section, Mapping):
             return usual
@@ -46,7 +46,7 @@ class UpkeepSettings:
 def _is_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return abs(value) <= _MOST  # also False for what is no number
+    return abs(value) <= _MOST  # also False for NaN
 
 
 _MOST = 1e6

@@ -1,7 +1,7 @@
-"""What the files and the keyring say now, brought into the program that runs.
+"""Live reload: applies changes in the files and the keyring to the running program.
 
-Changes are made here, by the command line, by an editor or by ``hermes``. All take this way: what
-is different since the last look is published once, then the gateway gets its new settings.
+Changes are made here, by the command line, by an editor or by ``hermes``. All are handled alike:
+what differs from the last check is published once, then the gateway receives its new settings.
 """
 
 import asyncio
@@ -32,48 +32,49 @@ log = logging.getLogger(__name__)
 
 RUNS: frozenset[GatewayState] = frozenset({"starting", "running", "working", "degraded"})
 SETTLE_S = 0.15
-"""How long nobody must have written before a file is read."""
+"""Seconds without a write before a file is read."""
 SETTLE_LOOKS = 20
 READS = 3
-"""How often files are read again because somebody wrote one meanwhile."""
+"""How many times files are read again because they were written meanwhile."""
 SECOND_LOOK_S = 0.4
-"""How long a file that cannot be understood may be half-written by somebody."""
+"""Seconds before a second read of a file that cannot be parsed, as it may be half-written."""
 _BROKEN, _PLATFORMS, _WAITING = "settings-broken", "settings-platforms", "settings-waiting"
 
 
 class HostedGateway(Protocol):
-    """What is asked of the gateway's host."""
+    """The operations required of the gateway's host."""
 
     @property
     def state(self) -> GatewayState:
-        """How it is now."""
+        """The current state."""
         ...
 
     @property
     def other_follows(self) -> bool:
-        """Whether another gateway that has the home takes changed settings by itself."""
+        """Whether another gateway that hosts the home applies changed settings automatically."""
         ...
 
     async def restart(self) -> None:
-        """Stop, read the settings again, start."""
+        """Stop, re-read the settings and start."""
         ...
 
     async def replace_config(self, config: GatewayConfig) -> ConfigReplaced:
-        """Go on with other settings."""
+        """Apply other settings."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LiveParts:
-    """Where the settings come from. The calls block and raise :class:`HermesError`.
+    """The sources of the settings. The calls block and raise :class:`HermesError`.
 
     Attributes:
-        take: All settings and secrets as they are now, for comparing.
-        load: The gateway's configuration; refused where it would let everybody in.
-        worker: Where both run.
-        settling: Begins to look whether somebody is still writing; what it gives is called until it
-            says that nobody is.
-        calm: What the system says of the files, to be compared; None while one is being written.
+        take: Returns all current settings and secrets, for comparison.
+        load: Returns the gateway's configuration; refused where it would admit everyone.
+        worker: The worker thread for both.
+        settling: Starts a check for ongoing writes; the function it returns is called until it
+            returns True, when there are none.
+        calm: Returns the file system's data on the files, for comparison; None while one is being
+            written.
     """
 
     take: Callable[[], Snapshot]
@@ -85,12 +86,12 @@ class LiveParts:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What became of changed settings.
+    """The result of applying changed settings.
 
     Attributes:
-        changes: What was published.
-        replaced: What the gateway made of them.
-        trouble: Why it goes on with the old ones; None: it does not.
+        changes: The changes that were published.
+        replaced: How the gateway applied them.
+        trouble: Why the gateway continues with the old settings; None if it does not.
     """
 
     changes: tuple[SettingChanged, ...] = ()
@@ -99,12 +100,13 @@ class Followed:
 
 
 class LiveSettings:
-    """Follows the settings of a home. Everything is called on the loop.
+    """Follows the settings of a home. Everything is called on the event loop.
 
     Args:
-        parts: Where they come from.
-        gateway: Who hosts; None where nobody does.
-        bus: Gets :class:`SettingsChanged`, and notices about changes made elsewhere.
+        parts: The sources of the settings.
+        gateway: The gateway host; None where there is none.
+        bus: The event bus for :class:`SettingsChanged`, and for notices about changes made
+            elsewhere.
     """
 
     def __init__(self, parts: LiveParts, gateway: HostedGateway | None, bus: EventBus) -> None:
@@ -122,25 +124,25 @@ class LiveSettings:
             bus.subscribe(GatewayStatusChanged, self._gateway_changed)
 
     async def open(self) -> None:
-        """Learn how things are; what changes from here on is noticed."""
+        """Record the current settings; changes from here on are detected."""
         async with self._alone:
             if self._known is None:
                 try:
-                    # At once, even while somebody writes: what is learned later would hide changes
-                    # made meanwhile. The next look corrects what was read by half.
+                    # Read at once, even while a file is being written: a later snapshot would hide
+                    # changes made meanwhile. The next check corrects what was read partially.
                     self._known = await self._parts.worker.run(self._parts.take)
                 except HermesError as error:
                     self._tell_broken(error)
 
     def alone(self) -> AbstractAsyncContextManager[None]:
-        """Held while something is changed here, until :meth:`changed_here` has returned."""
+        """Return the lock that is held during a change here, until :meth:`changed_here` returns."""
         return self._alone
 
     async def changed_here(self, own: tuple[SettingChanged, ...]) -> Followed:
-        """Something was changed by us: publish it and bring it into the program.
+        """Publish a change made by us, and apply it to the running program.
 
         Args:
-            own: What; whatever else is found to be different is published with it.
+            own: The change; any other differences found are published with it.
         """
         if not own:
             return Followed()
@@ -156,18 +158,18 @@ class LiveSettings:
         return await self._follow(changes, trouble)
 
     def noticed(self) -> None:
-        """A file is another than before; look at once, or again after the present look."""
+        """Handle a changed file: check at once, or again after the current check."""
         if not self._look_due and not self._closed:
             self._look_due = True
             self._tasks.start(self._changed_elsewhere(), name="settings changed elsewhere")
 
     async def close(self) -> None:
-        """Follow no more; who watches the files may still tell of one, for a moment."""
+        """Stop following; the file watcher may still report changes for a moment."""
         self._closed = True
         await self._tasks.cancel_all()
 
     def end(self) -> None:
-        """Do nothing more; never waits."""
+        """Stop the worker; never waits."""
         self._parts.worker.close()
 
     # Changes made elsewhere
@@ -188,7 +190,7 @@ class LiveSettings:
             self._tell(await self._follow(changes, None))
 
     async def _nobody_writes(self) -> None:
-        """Wait until a file that is being written is complete, as far as that can be told."""
+        """Wait until a file that is being written is complete, as far as that can be determined."""
         is_settled = self._parts.settling()
         for _ in range(SETTLE_LOOKS):
             if await self._parts.worker.run(is_settled):
@@ -196,7 +198,7 @@ class LiveSettings:
             await asyncio.sleep(SETTLE_S)
 
     async def _difference_soon(self) -> tuple[SettingChanged, ...]:
-        """What is different; a file that is just being written gets a second look."""
+        """Return the differences; a file that cannot be parsed is read once more after a pause."""
         try:
             return await self._difference()
         except HermesError:
@@ -208,10 +210,10 @@ class LiveSettings:
         return () if before is None else differences(before, self._known)
 
     async def _read(self, read: Callable[[], T]) -> T:
-        """Read files that nobody else writes meanwhile; as they are if somebody never stops.
+        """Read files while no other program writes them; after some tries, read them as they are.
 
-        An editor empties a file and then fills it. Read in between, it names no platform, and the
-        gateway would leave all of them.
+        An editor empties a file and then fills it. Read in between, the file names no platform, and
+        the gateway would disconnect all of them.
         """
         for _ in range(READS):
             found = await self._parts.worker.run(self._read_whole, read)
@@ -221,7 +223,7 @@ class LiveSettings:
         return await self._parts.worker.run(read)
 
     def _read_whole(self, read: Callable[[], T]) -> tuple[T] | None:
-        """What ``read`` gives; None if somebody wrote meanwhile. Blocking."""
+        """Return the result of ``read``; None if a file was written meanwhile. Blocking."""
         before = self._parts.calm()
         if before is None:
             return None
@@ -245,13 +247,13 @@ class LiveSettings:
         return Followed(changes, await self._gateway.replace_config(loaded.config))
 
     def _gateway_changed(self, status: GatewayStatusChanged) -> None:
-        """What changed between its look at the settings and its start is brought in after it."""
+        """Apply changes made between the gateway's read of the settings and its start."""
         runs = status.state in RUNS - {"starting"}
         if runs and not self._ran and self._known is not None:
             self.noticed()
         self._ran = runs
 
-    # Words
+    # Notices
 
     def _tell(self, followed: Followed) -> None:
         if followed.trouble is not None:

@@ -1,7 +1,7 @@
-"""What a person pasted as a token, looked at before anything is done with it. Pure.
+"""Validation of a pasted token before anything is done with it. Pure functions.
 
-Nothing here is guessed into another value: what surrounds a token is left out and said, and what
-cannot be one is refused with the reason. No sentence repeats what was pasted.
+No value is guessed: what surrounds a token is removed and reported, and what cannot be a token is
+refused with the reason. No message repeats what was pasted.
 """
 
 import re
@@ -18,7 +18,7 @@ from hermes_desktop.services.secrets.platform_facts import (
 from hermes_desktop.services.secrets.secret_checks import checked_name, checked_value, is_key
 
 LONGEST = 4096
-"""Characters of a token as services give them out; some are long."""
+"""The maximum length of a token in characters; some services issue long ones."""
 
 _QUOTES = (
     ('"', '"'),
@@ -34,12 +34,12 @@ _QUOTES = (
 
 @dataclass(frozen=True, slots=True)
 class PastedSecret:
-    """What came of it.
+    """The result of the validation.
 
     Attributes:
-        value: The secret; "" where there is none, or none that can be kept.
-        problem: Why it cannot be kept, as a sentence or two; "" when it can.
-        note: What was left out of it, or what is unusual, as a sentence.
+        value: The secret; "" where there is none, or none that can be stored.
+        problem: Why it cannot be stored, as a sentence or two; "" when it can.
+        note: What was removed from it, or what is unusual, as a sentence.
         belongs_to: The variable that it seems to be meant for, where that is another.
     """
 
@@ -50,11 +50,11 @@ class PastedSecret:
 
 
 def look_at_pasted(text: str, facts: SecretFacts) -> PastedSecret:
-    """What a person typed or pasted for one secret.
+    """Validate the text that the user typed or pasted for one secret.
 
     Args:
-        text: As it stands in the field.
-        facts: What is wanted there.
+        text: The text of the input field.
+        facts: What is expected there.
     """
     value, notes = _bare(text, facts.variable)
     if not value:
@@ -74,14 +74,14 @@ def look_at_pasted(text: str, facts: SecretFacts) -> PastedSecret:
 
 
 def given_secret(name: str, text: str) -> PastedSecret:
-    """The same for a variable, where no window says it at a field.
+    """Validate a secret given on the command line, where no input field shows the result.
 
     Args:
-        name: The variable; what is not one of a platform may be anything that is one line.
-        text: As it was given.
+        name: The variable; one that belongs to no platform may hold any single line.
+        text: The given text.
 
     Raises:
-        UsageError: That cannot be the secret of that name.
+        UsageError: The text cannot be the secret of that name.
     """
     name = checked_name(name)
     facts = next(
@@ -90,7 +90,7 @@ def given_secret(name: str, text: str) -> PastedSecret:
         None,
     )  # fmt: skip
     if facts is None:
-        if not is_key(name):  # a password may well hold quotes
+        if not is_key(name):  # a password may contain quotes
             return PastedSecret(checked_value(text))
         value, notes = _bare(text, name)
         return PastedSecret(checked_value(value, name), note=" ".join(notes))
@@ -104,12 +104,12 @@ def given_secret(name: str, text: str) -> PastedSecret:
 
 
 def recognised(value: str) -> KnownShape | None:
-    """What a value is by what it looks like; None where that tells nothing."""
+    """Return the kind of secret that a value looks like; None if the format does not tell."""
     return next((shape for shape in KNOWN_SHAPES if shape.pattern.fullmatch(value)), None)
 
 
 def _bare(text: str, variable: str) -> tuple[str, list[str]]:
-    """The value without what a copied line brings along, and what was left out."""
+    """Return the value without what a copied line brings along, and notes on what was removed."""
     notes: list[str] = []
     value = text.strip()
     if value != text and value:
@@ -136,7 +136,7 @@ _STAND_IN = re.compile(r"[•●*·.]+|<?your[_ -].*>?|changeme|x{6,}", re.IGNOR
 
 
 def _impossible(value: str, facts: SecretFacts) -> str:
-    """Why it cannot be one; "" when it can."""
+    """Return why the value cannot be the secret; "" when it can."""
     name, one = facts.label[:1].lower() + facts.label[1:], _article(facts.label)
     lines = len(value.splitlines())
     token = facts.kind == "token"

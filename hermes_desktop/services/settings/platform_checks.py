@@ -1,4 +1,4 @@
-"""Whether a platform would take settings that are not stored yet."""
+"""Checks of whether a platform accepts settings that are not stored yet."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,11 +30,11 @@ CHECK_S = 20.0
 _CONNECT_S = 12.0
 
 InUse = Callable[[Platform, TokenIdentity | None], PlatformHealth | None]
-"""How a platform does that our own gateway serves with this very token; None: it does not."""
+"""Returns the health of a platform that our gateway serves with this token; None: it does not."""
 
 
 class RefusedByPlatformError(RefusedError):
-    """A platform does not take a secret.
+    """A platform does not accept a secret.
 
     Attributes:
         key: The variable.
@@ -46,7 +46,7 @@ class RefusedByPlatformError(RefusedError):
 
 
 def refused_by(platform: str, variable: str, answer: CheckAnswer) -> RefusedByPlatformError:
-    """What is said when a platform does not take a secret."""
+    """Return the error for a platform that does not accept a secret."""
     return RefusedByPlatformError(
         variable,
         f"{platform} does not take this {'token' if 'TOKEN' in variable else 'secret'}.",
@@ -56,20 +56,20 @@ def refused_by(platform: str, variable: str, answer: CheckAnswer) -> RefusedByPl
 
 
 class PlatformChecker:
-    """Asks platforms; stores nothing.
+    """Checks settings with platforms; stores nothing.
 
     Args:
         paths: The home.
         environ: The environment, with the keyring behind it.
-        registry: How platforms are asked.
-        in_use: Whether our gateway uses a token.
-        locks: Which tokens other programs of this machine use, looked up on ``worker``.
-        worker: Where that blocks.
-        clock: For adapters.
-        redactor: Learns the secrets that are tried: whoever asks a platform may log them.
+        registry: The registry of the platforms' checks.
+        in_use: Returns whether our gateway uses a token.
+        locks: The locks of tokens that other programs on this machine use, read on ``worker``.
+        worker: The worker thread for blocking calls.
+        clock: The clock for adapters.
+        redactor: The redactor that tried secrets are registered with, as a check may log them.
     """
 
-    def __init__(  # noqa: PLR0913 - what an answer takes
+    def __init__(  # noqa: PLR0913 - the dependencies of a check
         self,
         paths: HermesPaths,
         environ: Mapping[str, str],
@@ -91,32 +91,32 @@ class PlatformChecker:
         self._redactor = redactor
 
     def serves(self, platform: str) -> bool:
-        """Whether this version can serve a platform, so that asking makes sense."""
+        """Return whether this version can serve a platform, so that a check makes sense."""
         found = platform_or_none(platform)
         return found is not None and found in self._registry
 
     def read(
         self, platform: str, secrets: Mapping[str, str], edits: Sequence[Edit] = ()
     ) -> PlatformConfig:
-        """A platform's settings as they would be. Blocking: files and keyring.
+        """Return a platform's settings as they would be. Blocking: files and keyring.
 
         Args:
-            platform: Which.
-            secrets: Values that count over those that are stored.
+            platform: The platform.
+            secrets: Values that override the stored ones.
             edits: Changes to config.yaml that are not written yet.
 
         Raises:
-            ConfigError: config.yaml cannot be understood.
+            ConfigError: config.yaml cannot be parsed.
         """
         environ = _WithGiven(self._environ, secrets) if secrets else self._environ
         config = read_gateway_config(self._paths, environ, self._redactor, edits=edits).config
         return config.platforms.get(Platform(platform), PlatformConfig())
 
     async def ask(self, platform: str, config: PlatformConfig) -> CheckAnswer:
-        """Ask a platform; answers within 20 s, and may be cancelled.
+        """Check settings with a platform; answers within 20 s, and may be cancelled.
 
         Args:
-            platform: One that is served.
+            platform: A platform that is served.
             config: Its settings.
         """
         wanted = {Platform(platform): replace(config, enabled=True)}
@@ -135,7 +135,7 @@ class PlatformChecker:
         return await answered(bounded())
 
     async def _connect(self, adapter: PlatformAdapter) -> CheckAnswer:
-        """Only connecting tells; not beside a connection that it would disturb."""
+        """Check by connecting, unless the new connection would disturb an existing one."""
         health = self._in_use(adapter.platform, adapter.token)
         if health is not None:
             good = health.state == "connected"
@@ -149,7 +149,7 @@ class PlatformChecker:
 
 
 class _WithGiven(Mapping[str, str]):
-    """An environment with other values for some names."""
+    """An environment in which some names have other values."""
 
     def __init__(self, below: Mapping[str, str], given: Mapping[str, str]) -> None:
         self._below = below

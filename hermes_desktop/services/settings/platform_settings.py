@@ -1,6 +1,6 @@
-"""What is said about each platform outside of the options: in variables, and its home channel.
+"""Platform settings that are not options: those in variables, and the home channel.
 
-Blocking; for the window through ``settings_service``.
+Blocking; the window uses it through ``settings_service``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,12 +30,12 @@ _EVERYBODY = "GATEWAY_ALLOW_ALL_USERS"
 
 @dataclass(frozen=True, slots=True)
 class ListedPeople:
-    """People who may write because a variable names them.
+    """Senders who may write because a variable lists them.
 
     Attributes:
         variable: Its name.
         where: ``environment`` or ``.env``.
-        names: Their ids; ``*`` stands for everybody.
+        names: Their ids; ``*`` means everyone.
     """
 
     variable: str
@@ -45,12 +45,12 @@ class ListedPeople:
 
 @dataclass(frozen=True, slots=True)
 class HomeStanding:
-    """The chat that unasked news of a platform go to.
+    """The chat that receives a platform's unsolicited messages.
 
     Attributes:
         chat_id: Its id; "" when there is none.
-        name: What it is called, "" for nothing.
-        where: What says so.
+        name: Its name, "" if it has none.
+        where: The source that defines it.
         place: The variable, or the keys in config.yaml.
     """
 
@@ -62,13 +62,13 @@ class HomeStanding:
 
 @dataclass(frozen=True, slots=True)
 class PlatformStanding:
-    """One platform.
+    """The settings of one platform.
 
     Attributes:
         mentioned: Whether config.yaml has a block for it.
-        listed: Who may write besides those in the option.
-        everybody: Variables that let everybody in, each with where it is.
-        home: Where news go.
+        listed: Who may write in addition to those in the option.
+        everybody: Variables that admit everyone, each with its source.
+        home: The home channel.
     """
 
     name: str
@@ -79,7 +79,7 @@ class PlatformStanding:
 
 
 class PlatformBook:
-    """Looks at platforms, and changes what is no option.
+    """Reads platform settings that are not options, and sets the home channel.
 
     Args:
         paths: The home.
@@ -91,28 +91,28 @@ class PlatformBook:
         self._environ = environ
 
     def look(self) -> dict[str, PlatformStanding]:
-        """Every platform, by name.
+        """Return the settings of every platform, by name.
 
         Raises:
-            ConfigError: A file cannot be understood.
+            ConfigError: A file cannot be parsed.
         """
         config = read_config(self._paths.config_yaml).data
         variables = read_env_file(self._paths.env_file)
         return {name: self._standing(name, config, variables) for name in PLATFORMS}
 
     def set_home(self, platform: str, chat_id: str) -> str:
-        """Say which chat news of a platform go to, where ``/sethome`` says it, too.
+        """Set a platform's home channel in the variable that ``/sethome`` also sets.
 
         Args:
             platform: Its name.
             chat_id: The chat; "" for none.
 
         Returns:
-            What stood there before.
+            The previous value.
 
         Raises:
-            UsageError: That cannot be the id of a chat.
-            RefusedError: The home is managed, or the process environment says it.
+            UsageError: The text cannot be the id of a chat.
+            RefusedError: The home is managed, or the process environment sets the variable.
             ConfigError: ``.env`` cannot be read or written.
         """
         name = PLATFORMS[platform].home_variable
@@ -131,7 +131,7 @@ class PlatformBook:
         chat_id = chat_id.strip()
         try:
             wanted = {name: chat_id or None}
-            if chat_id != before:  # they belong to the chat that stood there
+            if chat_id != before:  # they belong to the previous chat
                 wanted |= {f"{name}_NAME": None, f"{name}_THREAD_ID": None}
             set_env_lines(self._paths.env_file, wanted)
         except ValueError as error:
@@ -177,7 +177,7 @@ def _blocks(name: str, config: Mapping[str, Any]) -> Iterator[Any]:
 def _first(
     name: str, sources: tuple[tuple[Where, Mapping[str, str]], ...]
 ) -> Iterator[tuple[Where, str]]:
-    """The source that decides, with the value; nothing where it is not set."""
+    """Yield the first source that sets a variable, with the value; nothing where it is not set."""
     for where, values in sources:
         text = values.get(name, "").strip()
         if text:

@@ -1,4 +1,4 @@
-"""A secret, looked at by the platform it belongs to before the command line keeps it."""
+"""Check of a secret with its platform before the command line stores it."""
 
 import asyncio
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ from hermes_desktop.services.settings.platform_checks import PlatformChecker, re
 
 
 def platform_that_knows(name: str) -> str:
-    """The platform that can say whether it takes a secret; "" where nobody can be asked.
+    """Return the platform that can check a secret; "" where there is none.
 
-    One that could only be asked by connecting is left alone: another program may be connected.
+    A platform that can only be checked by connecting is left out: another program may be connected.
     """
     platform = platform_or_none(SECRETS[name].platform) if name in SECRETS else None
     if platform is None or shipped_platforms().check_of(platform) is None:
@@ -37,24 +37,24 @@ def try_secret(
     name: str,
     value: str,
 ) -> CheckAnswer:
-    """Ask the platform of a secret whether it takes this value; stores nothing.
+    """Check with its platform whether a secret is accepted; stores nothing.
 
-    Blocks, for half a minute at most; must not be called on a loop.
+    Blocks, for half a minute at most; must not be called on an event loop.
 
     Args:
-        paths: The home, whose other settings of that platform count.
+        paths: The home, whose other settings of that platform apply.
         environ: The process environment.
-        clock: For pauses.
-        platform: The :func:`platform_that_knows`.
+        clock: The clock, for pauses.
+        platform: The result of :func:`platform_that_knows`.
         name: The variable.
-        value: What would be kept.
+        value: The value to be stored.
 
     Returns:
-        What it said, or why it could not be asked.
+        The platform's answer, or why it could not be checked.
 
     Raises:
-        RefusedByPlatformError: It does not take it.
-        ConfigError: config.yaml cannot be understood.
+        RefusedByPlatformError: The platform does not accept it.
+        ConfigError: config.yaml cannot be parsed.
     """
     worker = WorkerThreads("secret-trial")
     redactor = SecretRedactor()

@@ -1,4 +1,4 @@
-"""What the window may ask of secrets; a face of the settings service."""
+"""The part of the settings service that handles secrets for the window."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from hermes_desktop.settings.secrets import Reading
 
 
 class SecretsFace(ABC):
-    """Looks at secrets and moves them; the keyring is asked beside the loop."""
+    """Lists, moves and stores secrets; keyring calls run off the event loop."""
 
     _secrets: SecretsBook
     _keyring: WorkerThreads
@@ -35,30 +35,30 @@ class SecretsFace(ABC):
         more: tuple[SettingChanged, ...] = (),
         checked: tuple[PlatformChecked, ...] = (),
     ) -> Applied:
-        """Let the program follow what was changed."""
+        """Apply a change to the running program, and return the result."""
 
     async def look_at_secrets(self) -> list[SecretView]:
-        """Where each secret is; takes some seconds where the keyring is not answering.
+        """Return where each secret is stored; takes some seconds if the keyring does not answer.
 
         Raises:
-            ConfigError: A file cannot be understood.
+            ConfigError: A file cannot be parsed.
         """
         return await self._keyring.run(self._secrets.look)
 
     async def check_keyring(self) -> Reading:
-        """Whether it works; takes as long as a person needs to unlock it."""
+        """Return whether the keyring works; takes as long as the user needs to unlock it."""
         return await self._keyring.run(self._secrets.check)
 
     async def move_secret(self, name: str) -> Applied:
-        """From ``.env`` and config.yaml into the keyring. Errors: :meth:`SecretsBook.move`."""
+        """Move a secret from the files to the keyring. Raises as :meth:`SecretsBook.move`."""
         return await self._with_secret(name, self._secrets.move)
 
     async def move_secret_back(self, name: str) -> Applied:
-        """From the keyring into ``.env``. Errors as in :meth:`SecretsBook.move_back`."""
+        """Move a secret from the keyring to ``.env``. Raises as :meth:`SecretsBook.move_back`."""
         return await self._with_secret(name, self._secrets.move_back)
 
     async def remove_secret(self, name: str) -> Applied:
-        """Out of the keyring. Errors as in :meth:`SecretsBook.remove`."""
+        """Remove a secret from the keyring. Raises as :meth:`SecretsBook.remove`."""
 
         def remove(name: str) -> None:
             kept = self._secrets.remove(name)
@@ -82,11 +82,11 @@ class SecretsFace(ABC):
         return applied
 
     def can_bring_back(self, name: str) -> bool:
-        """Whether :meth:`bring_secret_back` has something to bring back."""
+        """Return whether :meth:`bring_secret_back` has something to restore."""
         return name in self._removed
 
     async def keep_plain(self, name: str, value: str) -> Applied:
-        """Into a file that only its owner may read, because a person wants it without a keyring.
+        """Store a secret in a file (0600) instead of a keyring, at the user's request.
 
         Raises:
             HermesError: As in :meth:`SecretsBook.keep`.
@@ -95,7 +95,7 @@ class SecretsFace(ABC):
         return await self._with_secret(name, keep)
 
     def stop_waiting(self) -> None:
-        """Whoever waits here for a platform or the keyring waits no longer; nothing is changed."""
+        """End all waits for a platform or the keyring; nothing is changed."""
         self._asking.stop()
         self._secrets.give_up()
 

@@ -1,4 +1,4 @@
-"""Changing one setting of the home from a chat; with the same rules as the settings' own page."""
+"""Change of a single setting from a chat, by the same rules as on the settings page."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,13 +9,14 @@ from hermes_desktop.core.paths import HermesPaths
 def setting_writer(
     paths: HermesPaths, environ: Mapping[str, str], clock: Clock
 ) -> Callable[[str, object], None]:
-    """What writes one setting; None as the value unsets it. It blocks, and raises HermesError.
+    """Return a function that writes one setting, and unsets it if the value is None.
 
-    Whoever follows the settings of the home notices it as any change from outside.
+    The function blocks and raises HermesError. Watchers of the home's settings detect the change
+    like any change from outside.
     """
 
     def write(key: str, value: object) -> None:
-        # Loaded by the few who change something.
+        # Imported here because few processes change a setting.
         from hermes_desktop.services.settings.settings_book import Change, SettingsBook  # noqa: PLC0415
 
         process = getattr(environ, "process", environ)

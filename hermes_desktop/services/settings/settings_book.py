@@ -1,6 +1,6 @@
-"""The settings of a home: looked up, explained, checked, changed, brought back. Blocking.
+"""The settings of a home: lookup, explanation, validation, changes and restore. Blocking.
 
-Command line and window use the same; the window through ``settings_service``.
+Shared by the command line and the window; the window uses it through ``settings_service``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,14 +60,14 @@ OPTIONS: Mapping[str, Option] = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a person wants of one setting.
+    """A requested change of one setting.
 
     Attributes:
-        key: Which.
-        value: What it shall be, in its kind.
-        unset: Go back to the default instead.
-        seen: What stood in the file when the person looked (:attr:`SettingView.seen`); if
-            something else does now, the change is refused.
+        key: The setting.
+        value: The new value, of the setting's type.
+        unset: Restore the default instead.
+        seen: The content of the file when the user looked (:attr:`SettingView.seen`); if it differs
+            now, the change is refused.
     """
 
     key: str
@@ -78,12 +78,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a change did.
+    """The result of a change.
 
     Attributes:
         diff: The difference in the files, secrets hidden; "" when nothing changed.
-        notes: What else is to be said, in sentences.
-        changes: What changed, with when it counts.
+        notes: Additional remarks, in sentences.
+        changes: The changed settings, each with when it takes effect.
     """
 
     diff: str
@@ -97,8 +97,8 @@ class SettingsBook:
     Args:
         paths: The home.
         environ: The process environment, without any keyring behind it.
-        clock: Names the versions.
-        system: What the system keeps; None: that of this machine.
+        clock: The clock that names the versions.
+        system: The settings that the system stores; None: those of this machine.
     """
 
     def __init__(
@@ -118,16 +118,16 @@ class SettingsBook:
             paths.desktop_dir / SETTINGS_NAME, paths.desktop_dir, clock, versions=False
         )
 
-    # ------------------------------------------------------------------------------- looking
+    # ------------------------------------------------------------------------------- reading
 
     def look(self, words: str = "") -> list[SettingView]:
-        """Settings, in the order of their sections.
+        """Return settings, in the order of their sections.
 
         Args:
-            words: Leave out what has not all of these in its name, label or help.
+            words: Leave out settings that do not have all of these in their name, label or help.
 
         Raises:
-            ConfigError: A file cannot be understood.
+            ConfigError: A file cannot be parsed.
         """
         layers = self.layers()
         line = line_finder(layers.text)
@@ -139,30 +139,30 @@ class SettingsBook:
         ]
 
     def values(self) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        """What counts, by setting, and all of config.yaml. Raises :class:`ConfigError`."""
+        """Return the effective values, and all of config.yaml. Raises :class:`ConfigError`."""
         layers = self.layers()
         views = (view_of(option, layers, lambda _: 0) for option in OPTIONS.values())
         return {view.key: view.value for view in views}, layers.config
 
     def find(self, key: str) -> SettingView:
-        """One setting.
+        """Return one setting.
 
         Raises:
             NotFoundError: There is none of that name.
-            ConfigError: A file cannot be understood.
+            ConfigError: A file cannot be parsed.
         """
         layers = self.layers()
         return view_of(find_option(key), layers, line_finder(layers.text))
 
     def unknown(self) -> list[UnknownKey]:
-        """What else stands in config.yaml. Raises :class:`ConfigError`."""
+        """Return the other keys of config.yaml. Raises :class:`ConfigError`."""
         return list(unknown_keys(self.layers().text, _known_places()))
 
     def layers(self) -> Layers:
-        """Everything read afresh.
+        """Read all layers again.
 
         Raises:
-            ConfigError: A file cannot be understood.
+            ConfigError: A file cannot be parsed.
         """
         text, data = self.config.read()
         return Layers(
@@ -177,24 +177,24 @@ class SettingsBook:
         )
 
     def desktop(self) -> DesktopConfig:
-        """What is set for the desktop program alone; see :func:`read_desktop_config`."""
+        """Return the desktop program's own settings; see :func:`read_desktop_config`."""
         return read_desktop_config(self._paths)
 
     # ------------------------------------------------------------------------------- changing
 
     def save(self, changes: Sequence[Change], *, dry_run: bool = False) -> Saved:
-        """Check all of them, then write; nothing is written if one is refused.
+        """Validate all changes, then write; nothing is written if one is refused.
 
         Args:
-            changes: What to change.
-            dry_run: Only say what would be written.
+            changes: The changes.
+            dry_run: Only return what would be written.
 
         Raises:
-            InvalidValueError: A value makes no sense; ``key`` says which.
+            InvalidValueError: A value is invalid; ``key`` says which.
             NotFoundError: There is no such setting.
-            RefusedError: The home is managed, a value was changed by somebody else meanwhile, or
-                the file is written in a way in which it cannot be changed alone.
-            ConfigError: A file cannot be understood or written.
+            RefusedError: The home is managed, a value was changed elsewhere meanwhile, or the file
+                is written in a way in which the value cannot be changed alone.
+            ConfigError: A file cannot be parsed or written.
         """
         self.config.until_written()
         layers = self.layers()
@@ -216,7 +216,7 @@ class SettingsBook:
         return Saved(diff, tuple(notes), news_of(change.key for change in changes) if diff else ())
 
     def _write(self, wanted: "_Wanted", *, dry_run: bool) -> Written:
-        """Both files, or none of them."""
+        """Write both files, or neither."""
         diff = ""
         notes: list[str] = []
         saved: list[ConfigStore] = []
@@ -236,7 +236,7 @@ class SettingsBook:
         return Written(diff, tuple(notes))
 
     def edits(self, changes: Sequence[Change]) -> list[Edit]:
-        """What changes would do to config.yaml. Errors as in :meth:`save`."""
+        """Return the edits of config.yaml for some changes. Raises as :meth:`save`."""
         if not changes:
             return []
         layers = self.layers()
@@ -249,11 +249,11 @@ class SettingsBook:
         return found
 
     def wished(self, changes: Sequence[Change]) -> Wished:
-        """What the program would go by with these changes. Errors as in :meth:`save`."""
+        """Return the settings that would apply after some changes. Raises as :meth:`save`."""
         return read_wished(self._paths, self._environ, self.edits(changes))
 
     def restore(self, version: Version, *, dry_run: bool = False) -> Saved:
-        """Bring a former config.yaml back as a whole. Errors as in :meth:`save`."""
+        """Restore an earlier version of config.yaml as a whole. Raises as :meth:`save`."""
         before = {} if dry_run else self._values()
         done = self.config.restore(version, dry_run=dry_run)
         after = before if dry_run else self._values()
@@ -274,7 +274,7 @@ class SettingsBook:
             _, is_set, stored = deciding_place(option, layers.file_of(option))
             off = change.value is None or (option.store == "system" and not change.value)
             if not self.config.stands() or not self._desktop.stands():
-                return  # by somebody who came right after us
+                return  # by another program that wrote right after us
             if is_set is change.unset and not (is_set is False and off):
                 raise ConfigError(
                     f"“{option.label}” was written and is not read back.",
@@ -292,7 +292,7 @@ class SettingsBook:
 
 
 def _kept_secrets(paths: HermesPaths) -> Mapping[str, Source]:
-    """Which secrets we keep, by our own list: no keyring is asked."""
+    """Return which secrets we store, by our own list; the keyring is not queried."""
     index = SecretIndex(paths.desktop_dir)
     keyring: Source = "keyring"
     plain: Source = "plain file"
@@ -301,7 +301,7 @@ def _kept_secrets(paths: HermesPaths) -> Mapping[str, Source]:
 
 
 class _Wanted:
-    """What changes mean for each store."""
+    """The edits that changes require, grouped by store."""
 
     def __init__(self) -> None:
         self.edits: dict[str, list[Edit]] = {"config": [], "desktop": []}
@@ -309,7 +309,7 @@ class _Wanted:
         self.system: dict[str, Any] = {}
 
     def add(self, change: Change, layers: Layers) -> None:
-        """Check one and take it in. Raises what :meth:`SettingsBook.save` does."""
+        """Validate a change and add it. Raises as :meth:`SettingsBook.save`."""
         option = find_option(change.key)
         value = None if change.unset else option.check(change.value)
         if option.store == "system":
@@ -321,7 +321,7 @@ class _Wanted:
 
 
 def find_option(key: str) -> Option:
-    """The setting of that name, or of a place where it may stand.
+    """Return the setting of that name, or of a place where it may be stored.
 
     Raises:
         NotFoundError: There is none.
@@ -358,7 +358,7 @@ def _known_places() -> frozenset[tuple[str, ...]]:
 
 
 def news_of(keys: Iterable[str]) -> tuple[SettingChanged, ...]:
-    """That settings changed, each with when it counts."""
+    """Return change events for settings, each with when it takes effect."""
     options = [find_option(key) for key in keys]
     return tuple(
         SettingChanged(option.key, option.effect.value, option.platform) for option in options

@@ -1,4 +1,4 @@
-"""Where in a file a changed setting goes: where it stands, beside its siblings, or to the top."""
+"""Placement of a changed setting in a file: where it is, beside its siblings, or at the top."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,14 +16,14 @@ from hermes_desktop.settings.options import Option, Place
 def edits_for(
     option: Option, value: Any, layers: Layers, options: Mapping[str, Option], *, unset: bool
 ) -> list[Edit]:
-    """What is to be changed in the file of a setting.
+    """Return the edits that a change of a setting requires in its file.
 
     Args:
-        option: Which.
-        value: What it shall be.
-        layers: What stands where now.
-        options: All of them: a new value goes where this person keeps its siblings.
-        unset: Take it out instead, wherever it stands.
+        option: The setting.
+        value: The new value.
+        layers: The current content of all files.
+        options: All settings: a new value is placed where this user keeps its siblings.
+        unset: Remove the setting instead, wherever it occurs.
     """
     data = layers.file_of(option)
     if unset:
@@ -34,7 +34,7 @@ def edits_for(
         ]
     place = _place_to_write(option, data, options)
     path = path_in(option, place)
-    # A single value in the place of the group: `model: gpt-5`.
+    # A scalar in place of the group: `model: gpt-5`.
     group = next((o for o in options.values() if o.shorthand and o.shorthand == path[:-1]), None)
     if group is not None:
         present, single = value_at(data, group.shorthand)
@@ -52,7 +52,7 @@ def _stands_alone(option: Option, path: tuple[str, ...], data: Mapping[str, Any]
 def _place_to_write(
     option: Option, data: Mapping[str, Any], options: Mapping[str, Option]
 ) -> Place:
-    """Where it stands; else beside its siblings; else in the usual place."""
+    """Return the current place; else one beside its siblings; else the default place."""
     found, is_set, _ = deciding_place(option, data)
     if found is not None and (is_set or not found.only_found):
         return found
@@ -70,7 +70,7 @@ def _place_to_write(
 
 
 def _siblings_inside(data: Mapping[str, Any], options: Mapping[str, Option]) -> bool:
-    """Whether this person keeps the gateway's settings inside ``gateway:``."""
+    """Return whether this user keeps the gateway's settings inside ``gateway:``."""
     inner = data.get("gateway")
     names = {
         place.path[1]

@@ -1,4 +1,4 @@
-"""What each setting is now, and why: which file, variable or default says so, and on which line."""
+"""Effective values of settings, each with its source: file, variable or default, and line."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,19 +48,19 @@ _MOST_SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class SettingView:
-    """One setting as it is now.
+    """The current state of one setting.
 
     Attributes:
-        value: What counts.
-        source: What says so.
-        place: Where: keys with dots, or the variable's name; "" for a default.
-        line: In config.yaml; 0 elsewhere.
-        is_set: Whether a file of ours to change holds a value, be it overridden or not.
+        value: The effective value.
+        source: The source that defines it.
+        place: The dotted keys, or the variable's name; "" for a default.
+        line: The line in config.yaml; 0 elsewhere.
+        is_set: Whether a file that we may change holds a value, overridden or not.
         stored: That value.
-        problem: What is wrong with it, as a sentence; then something else counts.
-        seen: What stands at its places, to be given back with a change.
-        ignored: Other places in the file where a value stands that counts nowhere, neither here
-            nor for ``hermes``; keys with dots, each with its line.
+        problem: What is wrong with it, as a sentence; another value applies then.
+        seen: The content of all its places, to be passed along with a change.
+        ignored: Other places in the file whose value applies nowhere, neither here nor for
+            ``hermes``; dotted keys, each with its line.
     """
 
     option: Option
@@ -81,24 +81,24 @@ class SettingView:
 
     @property
     def is_default(self) -> bool:
-        """Whether nothing says anything else."""
+        """Whether no source defines another value."""
         return self.source == "default"
 
     @property
     def is_said(self) -> bool:
-        """Whether somebody said it; a token that switches something on by being there does not."""
+        """Whether it was set explicitly, rather than switched on by the presence of a token."""
         present = any(self.place == names[0] for names in self.option.switched_on_by)
         return not self.is_default and not present
 
     @property
     def overridden(self) -> bool:
-        """Whether what the file says does not count, because a variable says something else."""
+        """Whether a variable overrides the value in the file."""
         return self.is_set and self.source in {"environment", ".env"}
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownKey:
-    """A key of config.yaml that is not declared here; only shown."""
+    """A key of config.yaml that is not declared here; only displayed."""
 
     key: str
     value: str
@@ -107,17 +107,17 @@ class UnknownKey:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """Everything that may say what a setting is, as read.
+    """All sources that may define a setting, as read.
 
     Attributes:
         config: config.yaml.
-        text: The same as text, for the lines.
+        text: The same as text, for line numbers.
         desktop: Our own settings.yaml.
         legacy: gateway.json.
         environ: The process environment.
         env_file: ``.env``.
-        system: What the system keeps.
-        secrets: Which secrets we keep, and what keeps each; their values are asked for nowhere.
+        system: The settings that the system stores.
+        secrets: The secrets we store, and where each is stored; their values are never read.
     """
 
     config: Mapping[str, Any]
@@ -130,14 +130,14 @@ class Layers:
     secrets: Mapping[str, Source] = field(default_factory=dict)
 
     def file_of(self, option: Option) -> Mapping[str, Any]:
-        """What the setting is changed in."""
+        """Return the content of the store in which the setting is changed."""
         if option.store == "system":
             return self.system
         return self.config if option.store == "config" else self.desktop
 
 
 def deciding_place(option: Option, data: Mapping[str, Any]) -> tuple[Place | None, bool, Any]:
-    """The place that decides, whether a value stands there, and the value."""
+    """Return the place that decides, whether it holds a value, and the value."""
     if option.shorthand:
         present, value = value_at(data, option.shorthand)
         if present and isinstance(value, str):
@@ -152,14 +152,14 @@ def deciding_place(option: Option, data: Mapping[str, Any]) -> tuple[Place | Non
 
 
 def visible_places(option: Option, data: Mapping[str, Any]) -> Iterator[Place]:
-    """The places that are looked at, as the file is now."""
+    """Yield the places that are considered, given the current content of the file."""
     for place in option.all_places():
         if not place.hidden_by or not value_at(data, place.hidden_by)[0]:
             yield place
 
 
 def view_of(option: Option, layers: Layers, line: Callable[[Sequence[str]], int]) -> SettingView:
-    """What a setting is now."""
+    """Return the current state of a setting."""
     place, is_set, stored = deciding_place(option, layers.file_of(option))
     value, problem = _understood(option, stored) if is_set else (option.default, "")
     good = is_set and not problem
@@ -186,7 +186,7 @@ def view_of(option: Option, layers: Layers, line: Callable[[Sequence[str]], int]
 
 
 def seen_now(option: Option, data: Mapping[str, Any]) -> tuple[Seen, ...]:
-    """What stands at each of its places."""
+    """Return the content of each of its places."""
     paths = [path_in(option, place) for place in option.all_places()]
     if option.shorthand and not isinstance(value_at(data, option.shorthand)[1], Mapping):
         paths.append(option.shorthand)
@@ -194,7 +194,7 @@ def seen_now(option: Option, data: Mapping[str, Any]) -> tuple[Seen, ...]:
 
 
 def line_finder(text: str) -> Callable[[Sequence[str]], int]:
-    """Finds the line on which a key stands, 0 where it cannot be told."""
+    """Return a function that finds the line of a key, 0 where it cannot be determined."""
     root = _tree(text)
 
     def line(path: Sequence[str]) -> int:
@@ -211,7 +211,7 @@ def line_finder(text: str) -> Callable[[Sequence[str]], int]:
 
 
 def unknown_keys(text: str, known: frozenset[tuple[str, ...]]) -> Iterator[UnknownKey]:
-    """Keys of config.yaml that belong to no setting declared here, secrets hidden.
+    """Yield keys of config.yaml that belong to no setting declared here, secrets hidden.
 
     Args:
         text: The file.
@@ -254,12 +254,12 @@ def _tree(text: str) -> Node | None:
 
 
 def path_in(option: Option, place: Place) -> tuple[str, ...]:
-    """The keys in its file: our own holds only our own settings, without the name in front."""
+    """Return the keys in its file; our own file omits the leading name of the section."""
     return place.path if option.store == "config" else place.path[1:]
 
 
 def _understood(option: Option, stored: Any) -> tuple[Any, str]:
-    """A stored value as the program takes it, or its default and what is wrong."""
+    """Convert a stored value, or return the default and what is wrong with the value."""
     try:
         return option.check(stored), ""
     except InvalidValueError as error:
@@ -292,7 +292,7 @@ def _from_variables(option: Option, layers: Layers) -> tuple[Any, Source, str] |
 
 
 def _from_presence(option: Option, layers: Layers) -> tuple[Any, Source, str] | None:
-    """A switch that is on because of what is there to log in with."""
+    """Return True for a switch that is on because the credentials for logging in are present."""
     for names in option.switched_on_by:
         found = [_where(name, layers) for name in names]
         if all(found):
@@ -301,7 +301,7 @@ def _from_presence(option: Option, layers: Layers) -> tuple[Any, Source, str] | 
 
 
 def _where(name: str, layers: Layers) -> Source | None:
-    """Where a variable gets its value."""
+    """Return the source of a variable's value."""
     if layers.environ.get(name, "").strip():
         return "environment"
     kept = layers.secrets.get(name)

@@ -1,4 +1,4 @@
-"""All settings and secrets as a page of Markdown, made from their declarations."""
+"""Markdown reference of all settings and secrets, generated from their declarations."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ the keyring of the desktop.
 
 
 def settings_reference() -> str:
-    """The page, with a line end at its end."""
+    """Return the page, ending in a newline."""
     return "\n".join(_lines()).rstrip() + "\n"
 
 

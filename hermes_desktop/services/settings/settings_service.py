@@ -1,7 +1,8 @@
-"""Settings and secrets for the window: the same as on the command line, awaitable and announced.
+"""Settings and secrets for the window: asynchronous, with change events.
 
-A change is checked as a whole, then secrets go to the keyring, then the files are changed, then
-:class:`SettingsChanged` is published and it is told what counts already and what waits for what.
+A change is validated as a whole, then secrets are stored in the keyring, then the files are
+changed, then :class:`SettingsChanged` is published, and the result says what already applies and
+what waits for what.
 """
 
 import asyncio
@@ -53,15 +54,15 @@ T = TypeVar("T")
 
 
 class SettingsService(SecretsFace):
-    """Everything that can be set. Called on the loop; files and keyring are asked elsewhere.
+    """Everything that can be set. Called on the event loop; files and keyring are accessed off it.
 
     Args:
-        book: Settings.
+        book: The settings.
         secrets: Tokens and keys.
-        gateway: Who hosts; None where nobody does.
-        live: Brings changes into the running program.
-        checker: Asks platforms; None: none can be asked.
-        platforms: What variables say about them.
+        gateway: The gateway host; None where there is none.
+        live: Applies changes to the running program.
+        checker: Checks settings with platforms; None: none can be checked.
+        platforms: Reads the platform settings in variables.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class SettingsService(SecretsFace):
         self._gateway = gateway
         self._live = live
         self._asking = Stoppable("Nothing was saved.")
-        # Two kinds: a keyring that waits for its password must not hold settings up.
+        # Two workers: a keyring that waits for its password must not block settings.
         self._files = WorkerThreads("settings")
         self._keyring = WorkerThreads("secrets")
 
@@ -91,40 +92,40 @@ class SettingsService(SecretsFace):
         return self._book.managed
 
     async def look(self, words: str = "") -> list[SettingView]:
-        """Settings that fit the words, with their values. Raises :class:`ConfigError`."""
+        """Return settings that match the words, with their values. Raises :class:`ConfigError`."""
         return await self._files.run(self._book.look, words)
 
     async def unknown(self) -> list[UnknownKey]:
-        """What else stands in config.yaml. Raises :class:`ConfigError`."""
+        """Return the other keys of config.yaml. Raises :class:`ConfigError`."""
         return await self._files.run(self._book.unknown)
 
     async def desktop(self) -> DesktopConfig:
-        """What is set for the desktop program alone; what cannot be read is at its default."""
+        """Return the desktop program's own settings, with defaults for what cannot be read."""
         return await self._files.run(self._book.desktop)
 
     async def preview(self, changes: Sequence[Change]) -> Saved:
-        """The difference that :meth:`apply` would make; raises what it does."""
+        """Return the difference that :meth:`apply` would make; raises the same errors."""
         return await self._files.run(partial(self._book.save, changes, dry_run=True))
 
     async def apply(
         self, changes: Sequence[Change], secrets: Mapping[str, str] | None = None
     ) -> Applied:
-        """Change settings and secrets, and let the running program follow.
+        """Change settings and secrets, and apply them to the running program.
 
-        Platforms are asked first whether they take a new secret. One that cannot be reached does
-        not stand in its way: :attr:`Applied.checked` says so. May take as long as connecting a
+        Platforms are asked first whether they accept a new secret. One that cannot be reached does
+        not prevent the change: :attr:`Applied.checked` reports it. May take as long as connecting a
         platform does.
 
         Args:
-            changes: Settings; with ``seen`` from the views that were shown, so that what somebody
-                else changed meanwhile is not overwritten.
+            changes: Settings; with ``seen`` from the views that were shown, so that changes made
+                elsewhere meanwhile are not overwritten.
             secrets: Values by variable, for the keyring.
 
         Raises:
-            InvalidValueError: A value makes no sense; ``key`` says which. Nothing was changed.
-            RefusedByPlatformError: A platform does not take a secret; ``key`` says which. Nothing
-                was changed, and the one before goes on being used.
-            HermesError: As :meth:`SettingsBook.save` and :meth:`SecretsBook.keep_all`; neither
+            InvalidValueError: A value is invalid; ``key`` says which. Nothing was changed.
+            RefusedByPlatformError: A platform does not accept a secret; ``key`` says which. Nothing
+                was changed, and the previous one stays in use.
+            HermesError: As in :meth:`SettingsBook.save` and :meth:`SecretsBook.keep_all`; neither
                 settings nor secrets were changed then.
         """
         given = self._given(secrets)
@@ -145,10 +146,10 @@ class SettingsService(SecretsFace):
     async def _ask_platforms(
         self, given: Mapping[str, str], changes: Sequence[Change]
     ) -> tuple[PlatformChecked, ...]:
-        """Let each platform that a secret belongs to look at it.
+        """Check each secret with the platform it belongs to.
 
         Raises:
-            RefusedByPlatformError: One does not take it.
+            RefusedByPlatformError: A platform does not accept its secret.
         """
         variables: dict[str, str] = {}
         for name in given:
@@ -165,11 +166,11 @@ class SettingsService(SecretsFace):
         return checked
 
     async def look_at_platforms(self) -> Mapping[str, PlatformStanding]:
-        """What variables say about each platform. Raises :class:`ConfigError`."""
+        """Return the platform settings in variables. Raises :class:`ConfigError`."""
         return await self._files.run(self._platforms.look)
 
     async def set_home_channel(self, platform: str, chat_id: str) -> str:
-        """Say where news of a platform go; what it was before. As :meth:`PlatformBook.set_home`."""
+        """Set a platform's home channel, return the old one. See :meth:`PlatformBook.set_home`."""
         async with self._live.alone():
             before = await self._files.run(self._platforms.set_home, platform, chat_id)
             name = PLATFORMS[platform].home_variable
@@ -178,7 +179,7 @@ class SettingsService(SecretsFace):
         return before
 
     def serves(self, platform: str) -> bool:
-        """Whether this version can serve a platform, and so be asked about it."""
+        """Return whether this version can serve a platform, and so check its settings."""
         return self._checker is not None and self._checker.serves(platform)
 
     async def check_platform(
@@ -187,18 +188,18 @@ class SettingsService(SecretsFace):
         secrets: Mapping[str, str] | None = None,
         changes: Sequence[Change] = (),
     ) -> CheckAnswer:
-        """Ask a platform whether it takes settings; stores nothing. Takes 25 s at most.
+        """Check with a platform whether it accepts settings; stores nothing. Takes 25 s at most.
 
         It may be cancelled. A connection that our gateway has with it is not disturbed.
 
         Args:
             platform: Its name, such as ``telegram``.
-            secrets: Values by variable that count over those that are stored.
+            secrets: Values by variable that override the stored ones.
             changes: Settings that are not applied yet.
 
         Raises:
-            InvalidValueError: A value makes no sense; ``key`` says which.
-            ConfigError: A file cannot be understood.
+            InvalidValueError: A value is invalid; ``key`` says which.
+            ConfigError: A file cannot be parsed.
             RefusedError: This version cannot serve the platform.
         """
         checker = self._checker
@@ -216,59 +217,59 @@ class SettingsService(SecretsFace):
         return await checker.ask(platform, await self._keyring.run(read))
 
     async def versions(self) -> list[Version]:
-        """The contents of config.yaml that were replaced here, the newest first."""
+        """Return the versions of config.yaml that were replaced here, the newest first."""
         return await self._files.run(self._book.config.versions)
 
     async def wished(self, changes: Sequence[Change]) -> Wished:
-        """What would count with these changes. Errors as in :meth:`SettingsBook.save`."""
+        """Preview the settings after some changes. Raises as :meth:`SettingsBook.save`."""
         return await self._files.run(self._book.wished, changes)
 
     async def difference_to(self, version: Version) -> str:
-        """From one of them to what stands there now, secrets hidden. Raises ConfigError."""
+        """Return the diff from a version to the file now, secrets hidden. Raises ConfigError."""
         return await self._files.run(self._book.config.diff_to, version)
 
     async def preview_restore(self, version: Version) -> Saved:
-        """The difference that :meth:`restore` would make; raises what it does."""
+        """Return the difference that :meth:`restore` would make; raises the same errors."""
         return await self._files.run(partial(self._book.restore, version, dry_run=True))
 
     async def repeated_keys(self) -> tuple[RepeatedKey, ...]:
-        """Keys of config.yaml that were written twice; of those the last one counts."""
+        """Return keys of config.yaml that were written more than once; the last one applies."""
         return await self._files.run(repeated_keys, self._book.config.file)
 
     async def lines_around(self, line: int) -> tuple[TextLine, ...]:
-        """Some lines of a config.yaml that cannot be understood, secrets hidden."""
+        """Return some lines of a config.yaml that cannot be parsed, secrets hidden."""
         return await self._files.run(lines_around, self._book.config.file, line)
 
     async def restore(self, version: Version) -> Applied:
-        """Bring one of them back. Errors as in :meth:`SettingsBook.restore`."""
+        """Restore a version. Raises as :meth:`SettingsBook.restore`."""
         async with self._live.alone():
             return await self._announce(await self._files.run(self._book.restore, version))
 
     async def restart_gateway(self) -> None:
-        """Restart our gateway, so that all settings count."""
+        """Restart our gateway, so that all settings take effect."""
         if self._gateway is not None:
             await self._gateway.restart()
 
     async def start_following(self) -> None:
-        """Learn how things are; what others change from here on is taken over."""
+        """Record the current settings; changes made elsewhere are applied from here on."""
         await self._live.open()
 
     def noticed(self) -> None:
-        """Somebody else changed a file: see what, publish it, let the gateway follow."""
+        """Handle a file changed elsewhere: find the changes, publish and apply them."""
         self._live.noticed()
 
     async def stop_following(self) -> None:
-        """Take over nothing more that others change."""
+        """Stop applying changes made elsewhere."""
         await self._live.close()
 
     def close(self) -> None:
-        """Do nothing more; never waits."""
+        """Stop the workers; never waits."""
         self._files.close()
         self._keyring.close()
         self._live.end()
 
     def _given(self, secrets: Mapping[str, str] | None) -> dict[str, str]:
-        """Secrets as they can be kept; from here on no log shows them."""
+        """Return validated secrets, and register them so that no log shows them."""
         items = (secrets or {}).items()
         given = {checked_name(name): checked_value(value, name) for name, value in items}
         self._secrets.learn(given.values())
@@ -301,17 +302,18 @@ def build_settings(  # noqa: PLR0913 - the parts it joins
     redactor: SecretRedactor | None = None,
     remember: Callable[[], None] = lambda: None,
 ) -> SettingsService:
-    """The settings of a home, with the same keyring as gateway and agent have.
+    """Build the settings service of a home, with the same keyring as gateway and agent use.
 
     Args:
         paths: The home.
         environ: The process environment, with the keyring behind it or without one.
-        clock: Names versions.
-        gateway: Who hosts.
-        bus: Hears of changes.
-        checker: Asks platforms; None: none can be asked.
-        redactor: Learns secrets that are read or given.
-        remember: Reads, for others, what could be understood just now. May block.
+        clock: The clock that names versions.
+        gateway: The gateway host.
+        bus: The event bus for changes.
+        checker: Checks settings with platforms; None: none can be checked.
+        redactor: The redactor that secrets, read or given, are registered with.
+        remember: Called after each successful snapshot; refreshes the last good configuration that
+            the agents keep. May block.
     """
     if not isinstance(environ, EnvironmentWithSecrets):
         environ = with_secrets(paths, environ, clock)

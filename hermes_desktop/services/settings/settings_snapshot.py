@@ -1,4 +1,4 @@
-"""All settings and secrets of a home at one moment, to be compared with those of another."""
+"""Snapshots of all settings and secrets of a home, which can be compared."""
 
 import hashlib
 import secrets
@@ -19,13 +19,13 @@ from hermes_desktop.settings.secret_marks import is_secret_key
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """How things are.
+    """All settings and secrets at one moment.
 
     Attributes:
-        values: What counts, by setting.
+        values: The effective values, by setting.
         others: Top-level groups of config.yaml, with everything in them.
-        secrets: By variable, a digest that means something in this process alone; None where the
-            keyring holds it and does not give it.
+        secrets: Digests by variable, meaningful in this process alone; None where the keyring holds
+            the secret and does not return it.
     """
 
     values: Mapping[str, Any]
@@ -34,7 +34,7 @@ class Snapshot:
 
 
 class SnapshotTaker:
-    """Looks at everything. Blocking: files, and the keyring for some seconds at most.
+    """Takes snapshots. Blocking: files, and the keyring for some seconds at most.
 
     Args:
         paths: The home.
@@ -51,7 +51,7 @@ class SnapshotTaker:
         self._salt = secrets.token_bytes(16)
 
     def take(self) -> Snapshot:
-        """Look. Raises :class:`ConfigError` if a file cannot be understood."""
+        """Take a snapshot. Raises :class:`ConfigError` if a file cannot be parsed."""
         values, config = self._book.values()
         return Snapshot(values, config, self._secrets(config))
 
@@ -71,7 +71,7 @@ class SnapshotTaker:
 
 
 def differences(before: Snapshot, after: Snapshot) -> tuple[SettingChanged, ...]:
-    """What is not as it was: settings, secrets, and groups in which only other keys changed."""
+    """Return what differs: settings, secrets, and groups in which only other keys changed."""
     keys = [key for key in OPTIONS if before.values.get(key) != after.values.get(key)]
     names = [
         name
@@ -87,7 +87,7 @@ def differences(before: Snapshot, after: Snapshot) -> tuple[SettingChanged, ...]
 
 
 def secret_news(name: str) -> SettingChanged:
-    """That a secret changed."""
+    """Return the change event for a secret."""
     secret = SECRETS.get(name)
     if secret is None:
         return SettingChanged(name, Effect.LIVE.value)
@@ -95,7 +95,7 @@ def secret_news(name: str) -> SettingChanged:
 
 
 def _is_other(before: str | None, after: str | None) -> bool:
-    """A keyring that is locked for a while is no change."""
+    """Return whether a digest differs; a keyring that is locked for a while is not a change."""
     return before != after and None not in {before, after}
 
 

@@ -1,4 +1,4 @@
-"""Notices that another program, or an editor, changed what settings are read from."""
+"""Detection of changes that another program or an editor made to the sources of settings."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -17,21 +17,21 @@ _LOOKS_AT_EMPTY = 3
 
 
 class SettingsWatch:
-    """Compares what the system says of the files with what it said at the last look.
+    """Compares the file system's data on the files with those of the last check.
 
-    Blocking, one thread. A look takes some 15 µs: a window makes several a second. A change of the
-    keyring shows in the list of what is kept there, which is written with every change.
+    Blocking, one thread. A check takes about 15 µs: a window makes several a second. A change of
+    the keyring shows in the index of stored secrets, which is written with every change.
 
     Args:
         paths: The home.
-        more: Files beside those of the home.
-        clock: Says how long ago a file was written.
+        more: Files in addition to those of the home.
+        clock: The clock that determines how long ago a file was written.
     """
 
     def __init__(
         self, paths: HermesPaths, more: Sequence[Path] = (), clock: Clock | None = None
     ) -> None:
-        # The others are ours and are always replaced in one step.
+        # The other files are ours and are always replaced atomically.
         edited = (paths.config_yaml, paths.env_file, paths.home / "gateway.json")
         self._edited = tuple(CarefulFile(file, clock) for file in edited)
         self._files = tuple(
@@ -49,30 +49,30 @@ class SettingsWatch:
         self._seen = self.stamps()
 
     def look(self) -> bool:
-        """Whether one is another than at the last look."""
+        """Return whether a file changed since the last check."""
         before, self._seen = self._seen, self.stamps()
         return before != self._seen
 
     def stamps(self) -> tuple[Stamp, ...]:
-        """What the system says of each; None of those that are not there."""
+        """Return the file system's data on each file; None for those that do not exist."""
         return tuple(map(_stamp, self._files))
 
     def calm(self) -> tuple[Stamp, ...] | None:
-        """What :meth:`stamps` says; None while somebody else may be in the middle of writing."""
+        """Return :meth:`stamps`; None while another program may be in the middle of writing."""
         stamps = self.stamps()
         return None if any(file.rest() for file in self._edited) else stamps
 
     @property
     def settled(self) -> Callable[[], bool]:
-        """Says, whenever called, whether nobody has written since it was called before.
+        """A function that returns whether no file was written since its previous call.
 
-        A file that is empty is taken for one that is just being written, for three calls.
+        An empty file is assumed to be in the middle of a write, for three calls.
         """
         return _Settling(self).look
 
 
 class _Settling:
-    """Waits for whoever empties a file before writing it."""
+    """Waits for a program that empties a file before writing it."""
 
     def __init__(self, watch: SettingsWatch) -> None:
         self._watch = watch
@@ -88,7 +88,7 @@ class _Settling:
 
 
 def _stamp(file: str) -> Stamp:
-    """Inode, time and size; of a symbolic link those of what it leads to."""
+    """Return inode, time and size; for a symbolic link, those of its target."""
     try:
         found = os.stat(file)  # noqa: PTH116 - Path.stat takes three times as long
     except OSError:

@@ -1,4 +1,4 @@
-"""What the program would go by if changes of settings were saved; nothing is written."""
+"""Preview of the settings that would apply if changes were saved; nothing is written."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Wished:
 
     Attributes:
         config: config.yaml.
-        gateway: What the gateway reads out of it, variables included, the keyring left out.
+        gateway: The gateway's configuration from it, variables included, the keyring left out.
     """
 
     config: Mapping[str, Any]
@@ -25,7 +25,7 @@ class Wished:
 
 
 def read_wished(paths: HermesPaths, environ: Mapping[str, str], edits: Sequence[Edit]) -> Wished:
-    """Read them. Blocking.
+    """Read the settings as they would be. Blocking.
 
     Args:
         paths: The home.
@@ -33,8 +33,8 @@ def read_wished(paths: HermesPaths, environ: Mapping[str, str], edits: Sequence[
         edits: Changes to config.yaml.
 
     Raises:
-        ConfigError: A file cannot be understood.
-        CannotPatchError: config.yaml is written in a way that cannot be changed so.
+        ConfigError: A file cannot be parsed.
+        CannotPatchError: config.yaml is written in a way that does not allow these changes.
     """
     text = read_settings_text(paths.config_yaml) or ""
     if edits:
