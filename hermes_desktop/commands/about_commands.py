@@ -1,4 +1,4 @@
-"""Commands that tell something: about commands, the person, the conversation, the program."""
+"""Informational commands: about the commands, the sender, the session and the program."""
 
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands import registry
@@ -17,7 +17,7 @@ _ALWAYS = frozenset({"help", "whoami"})
 
 
 def _usable(context: CommandContext) -> list[registry.CommandDef]:
-    """The commands that make sense in this chat and that this person may use."""
+    """Return the commands that apply in this chat and that this sender may use."""
     sender = context.sender
     return [
         command
@@ -28,7 +28,7 @@ def _usable(context: CommandContext) -> list[registry.CommandDef]:
 
 
 async def help_(context: CommandContext) -> CommandReply:
-    """``/help``."""
+    """Handle ``/help``."""
     groups: dict[str, list[str]] = {}
     for command in _usable(context):
         groups.setdefault(command.category, []).append(command.help_line(context.sender.prefix))
@@ -37,7 +37,7 @@ async def help_(context: CommandContext) -> CommandReply:
 
 
 async def commands(context: CommandContext) -> CommandReply:
-    """``/commands [page]``."""
+    """Handle ``/commands [page]``."""
     usable = _usable(context)
     pages = max(1, -(-len(usable) // COMMANDS_PER_PAGE))
     wanted = context.args or "1"
@@ -61,7 +61,7 @@ async def commands(context: CommandContext) -> CommandReply:
 
 
 async def whoami(context: CommandContext) -> CommandReply:
-    """``/whoami``."""
+    """Handle ``/whoami``."""
     sender = context.sender
     if sender.in_window:
         return CommandReply("You are the person at this machine; you may use all commands.")
@@ -78,7 +78,7 @@ async def whoami(context: CommandContext) -> CommandReply:
 
 
 async def profile(context: CommandContext) -> CommandReply:
-    """``/profile``; the folder is told to the person alone, not to a group."""
+    """Handle ``/profile``; the folder is shown in direct chats only, not in groups."""
     facts, sender = context.facts, context.sender
     private = sender.in_window or sender.chat_type == "dm"
     home = f"Its folder is {facts.home}." if facts.home is not None and private else ""
@@ -86,12 +86,12 @@ async def profile(context: CommandContext) -> CommandReply:
 
 
 async def version(context: CommandContext) -> CommandReply:
-    """``/version``."""
+    """Handle ``/version``."""
     return CommandReply(f"Hermes Desktop {context.facts.version}")
 
 
 async def status(context: CommandContext) -> CommandReply:
-    """``/status``; also while a reply is being written."""
+    """Handle ``/status``; also while a reply is being written."""
     row = await session_row(context)
     since = context.host.running_since()
     if since is not None:
@@ -121,7 +121,7 @@ async def status(context: CommandContext) -> CommandReply:
 
 
 async def _model_line(context: CommandContext, stored: object) -> str:
-    """The model of this conversation, and that of the settings where it is another."""
+    """Return the model of this session, and that of the settings if it differs."""
     override = {**context.host.model_override(), **await context.host.chosen()}
 
     def look() -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""Commands that answer what waits for a person's word: ``/approve``, ``/deny``, ``/yolo``."""
+"""Commands that answer approval requests: ``/approve``, ``/deny``, ``/yolo``."""
 
 from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue, ApprovalRequest, Choice
 from hermes_desktop.commands.context import CommandContext, CommandReply, Sender
@@ -21,7 +21,7 @@ _DONE: dict[Choice, str] = {
 
 
 def may_answer(request: ApprovalRequest, sender: Sender) -> bool:
-    """Whether this person may say yes: the one it is done for, the owner, or a named admin."""
+    """Return whether the sender may approve: the requester, the owner, or a named admin."""
     if sender.in_window:
         return True
     is_asker = bool(request.user_id) and request.user_id == sender.user_id
@@ -29,10 +29,10 @@ def may_answer(request: ApprovalRequest, sender: Sender) -> bool:
 
 
 def resolve(queue: ApprovalQueue, sender: Sender, choice: Choice, *, everything: bool) -> str:
-    """Answer the oldest question of a chat, or all; the words for the person.
+    """Answer the oldest approval request of a chat, or all; return the text of the reply.
 
     Raises:
-        RefusedError: Nothing waits, or this person may not answer so.
+        RefusedError: No request is pending, or the sender may not answer it this way.
     """
     waiting = queue.pending(sender.session_key)
     if not waiting:
@@ -54,7 +54,7 @@ def resolve(queue: ApprovalQueue, sender: Sender, choice: Choice, *, everything:
 
 
 async def approve(context: CommandContext) -> CommandReply:
-    """``/approve [session|always|all]``."""
+    """Handle ``/approve [session|always|all]``."""
     word = context.args.strip().lower()
     if word not in _CHOICES:
         usage = context.name("approve")
@@ -64,13 +64,13 @@ async def approve(context: CommandContext) -> CommandReply:
 
 
 async def deny(context: CommandContext) -> CommandReply:
-    """``/deny [all]``."""
+    """Handle ``/deny [all]``."""
     everything = context.args.strip().lower().partition(" ")[0] == "all"
     return CommandReply(resolve(_queue(context), context.sender, "deny", everything=everything))
 
 
 async def yolo(context: CommandContext) -> CommandReply:
-    """``/yolo``: ask nobody in this conversation, or ask again."""
+    """Handle ``/yolo``: switch approval requests off for this chat, or on again."""
     sender, queue = context.sender, _queue(context)
     is_owner = sender.in_window or (
         sender.restricted and sender.is_admin and sender.chat_type == "dm"

@@ -1,4 +1,4 @@
-"""``/compress``: make the present conversation shorter now."""
+"""The command ``/compress``, which compacts the present session now."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -18,14 +18,14 @@ _PREVIEW = "--preview"
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What was ordered."""
+    """The parsed arguments."""
 
     wish: Wish
     preview: bool
 
 
 async def compress(context: CommandContext) -> CommandReply:
-    """``/compress [focus]``, ``/compress here [N]``, each with ``--preview``."""
+    """Handle ``/compress [focus]``, ``/compress here [N]``, each with ``--preview``."""
     order = _order(context)
     session_id = await begun_session(context)
     override = context.host.model_override()

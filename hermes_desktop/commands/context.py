@@ -1,6 +1,7 @@
-"""What a command works with: the chat it came from, the conversations, and what the gateway does.
+"""The context of a command: its chat, the sessions, and the gateway operations it may call.
 
-Commands know state and agent. What only the gateway can do they ask of a :class:`CommandHost`.
+Commands may use state and agent. Operations that only the gateway can perform are behind
+:class:`CommandHost`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -24,12 +25,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class CommandReply:
-    """What a command comes to.
+    """The result of a command.
 
     Attributes:
         text: The answer; "" for none.
-        ask: A message that the assistant is to answer now, as if the person had typed it; None
-            for none.
+        ask: A message for the assistant to answer now, as if the sender had typed it; None for
+            none.
     """
 
     text: str = ""
@@ -38,17 +39,17 @@ class CommandReply:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who typed a command, and where.
+    """The sender of a command, and the chat it came from.
 
     Attributes:
         platform: Value of the platform.
         chat_type: ``dm``, ``group``, …
-        in_window: It is this program's own chat.
-        prefix: What commands begin with there.
-        session_key: Names the chat.
-        restricted: Whether only some may use all commands here.
-        is_admin: Whether this person may.
-        command_names: What the others may use.
+        in_window: Whether it is this program's own chat.
+        prefix: The prefix of commands there.
+        session_key: The key of the chat.
+        restricted: Whether only some senders may use all commands here.
+        is_admin: Whether this sender may.
+        command_names: The commands that the others may use.
     """
 
     platform: str
@@ -67,13 +68,13 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Something that runs or waits on somebody's behalf.
+    """Something that runs or waits on behalf of a chat.
 
     Attributes:
-        id: Stopping names it.
+        id: The id by which it can be stopped.
         what: The request, or the command.
-        since: When it began, in seconds since the epoch.
-        where: Which chat it belongs to.
+        since: Its start, in seconds since the epoch.
+        where: The chat it belongs to.
     """
 
     id: str
@@ -85,29 +86,29 @@ class Work:
 
 
 class CommandHost(Protocol):
-    """What the gateway does for a command, for the chat it came from. On the loop."""
+    """Gateway operations for a command, on the chat it came from. Called on the event loop."""
 
     async def session_id(self, *, begin: bool = False) -> str | None:
-        """The session that the chat's messages go to; None when none has begun.
+        """Return the session that the chat's messages go to; None when there is none yet.
 
         Args:
-            begin: Begin one if need be.
+            begin: Start a session if needed.
 
         Raises:
-            HermesError: state.db cannot be asked.
+            HermesError: state.db cannot be read.
         """
         ...
 
     def is_busy(self) -> bool:
-        """Whether a reply is being written, or a message waits, in the chat."""
+        """Return whether a reply is being written, or a message waits, in the chat."""
         ...
 
     def running_since(self) -> float | None:
-        """When the running turn began, in seconds since the epoch; None: none runs."""
+        """Return the start of the running turn in seconds since the epoch; None: none runs."""
         ...
 
     def alone_in(self, session_id: str) -> AbstractAsyncContextManager[None]:
-        """Keep turns out of a session meanwhile.
+        """Return a context during which no other turn runs in a session.
 
         Raises:
             BusyError: A turn of another chat runs there.
@@ -115,26 +116,26 @@ class CommandHost(Protocol):
         ...
 
     def working_on(self, words: str) -> AbstractContextManager[CancelSignal]:
-        """Something that takes long begins: the window shows it while it lasts.
+        """Return a context for a long operation, which the window shows while it lasts.
 
         Args:
-            words: What is done, as a sentence.
+            words: The operation, as a sentence.
 
         Returns:
-            What tells whether somebody has stopped it, in the window or with ``/stop``.
+            A context whose signal says whether it was stopped, in the window or with ``/stop``.
         """
         ...
 
     async def stop_turn(self) -> bool:
-        """End the running turn and drop what waits; False when there was nothing."""
+        """Stop the running turn and drop waiting messages; return False when there was nothing."""
         ...
 
     async def begin_anew(self, title: str) -> str:
-        """Begin a new conversation in the chat; the answer for the person."""
+        """Start a new session in the chat, and return the text of the reply."""
         ...
 
     async def switch_to(self, session_id: str) -> None:
-        """Let the chat go on in another session; what was chosen for the old one is forgotten.
+        """Continue the chat in another session; choices made for the old one are discarded.
 
         Raises:
             HermesError: It cannot be done; nothing was changed.
@@ -142,23 +143,23 @@ class CommandHost(Protocol):
         ...
 
     async def shortened(self, old_id: str, new_id: str) -> None:
-        """The chat's conversation was shortened; it goes on as ``new_id``, often the same.
+        """Record that the chat's session was compacted and continues as ``new_id``, often the same.
 
         Raises:
-            HermesError: It could not be noted.
+            HermesError: It could not be recorded.
         """
         ...
 
     def forget_agent(self) -> None:
-        """Let the next turn read the conversation anew."""
+        """Discard the cached agent, so that the next turn re-reads the session."""
         ...
 
     async def steer(self, text: str) -> bool:
-        """Tell the running turn something; False when it cannot be told."""
+        """Pass a message to the running turn; return False when it no longer accepts one."""
         ...
 
     async def queue(self, text: str) -> int:
-        """Have a message answered after what runs; how many wait now.
+        """Queue a message to be answered after the running turn; return how many wait now.
 
         Raises:
             BusyError: Too many wait.
@@ -166,59 +167,59 @@ class CommandHost(Protocol):
         ...
 
     def model_override(self) -> Mapping[str, str]:
-        """``model`` and ``provider`` as far as they were chosen for this conversation."""
+        """Return ``model`` and ``provider`` as far as they were chosen for this session."""
         ...
 
     async def set_model_override(self, override: Mapping[str, str]) -> None:
-        """Choose them; an empty mapping takes the choice back."""
+        """Set these choices; an empty mapping resets them."""
         ...
 
     async def chosen(self) -> Mapping[str, str]:
-        """``reasoning_effort`` and ``service_tier`` as far as they were chosen here."""
+        """Return ``reasoning_effort`` and ``service_tier`` as far as they were chosen here."""
         ...
 
     async def choose(self, name: str, value: str) -> None:
-        """Choose one of them for this conversation; "" takes the choice back.
+        """Set one of these choices for this session; "" resets it.
 
         Raises:
-            HermesError: It cannot be kept; nothing was changed.
+            HermesError: It cannot be stored; nothing was changed.
         """
         ...
 
     def shows_thinking(self) -> bool:
-        """Whether what the model thinks is shown in the chat."""
+        """Return whether the model's thinking is shown in the chat."""
         ...
 
     def show_thinking(self, *, shown: bool) -> None:
-        """Show it from now on, or do not."""
+        """Switch the display of the model's thinking on or off."""
         ...
 
     async def begin_background(self, prompt: str) -> str:
-        """Have something answered beside the conversation; its name.
+        """Start a background task that answers a prompt, and return its name.
 
         Raises:
-            HermesError: It cannot be; nothing was begun.
+            HermesError: It cannot be started.
         """
         ...
 
     def work(self, *, everywhere: bool) -> tuple[Work, ...]:
-        """The replies that are written, and the tasks beside them: of the chat, or of all."""
+        """Return the replies being written and background tasks, of the chat or of all chats."""
         ...
 
     async def stop_work(self, name: str, *, everywhere: bool) -> bool:
-        """End a reply or a task for good; False when there is none of that name."""
+        """Stop a reply or a task; return False when there is none of that name."""
         ...
 
     async def restart(self) -> bool:
-        """Start the gateway anew soon; False when nobody can."""
+        """Schedule a restart of the gateway; return False where that is not possible."""
         ...
 
     def platforms(self) -> tuple[PlatformHealth, ...]:
-        """How the platforms do."""
+        """Return the health of the platforms."""
         ...
 
     async def pause(self, platform: str) -> None:
-        """Leave a platform until it is resumed.
+        """Disconnect a platform until it is resumed.
 
         Raises:
             RefusedError: It is not served here.
@@ -226,11 +227,11 @@ class CommandHost(Protocol):
         ...
 
     async def resume(self, platform: str) -> None:
-        """Serve a paused platform again. Errors as in :meth:`pause`."""
+        """Resume a paused platform. Errors as in :meth:`pause`."""
         ...
 
     async def set_home(self) -> None:
-        """Let unasked news of the platform go to this chat from the next start on.
+        """Make this chat the platform's home channel from the next start on.
 
         Raises:
             HermesError: The platform has no such setting, or it cannot be written.
@@ -248,17 +249,17 @@ def _no_care(_override: Mapping[str, str]) -> ContextCare | None:
 
 @dataclass(frozen=True, slots=True)
 class ProgramFacts:
-    """What commands tell about the program they run in.
+    """Facts about the program, and parts of it, for commands.
 
     Attributes:
         profile: Name of the profile.
         home: Its folder.
-        choose_model: Says which model would answer with these choices (``model``,
-            ``provider``); blocking; raises :class:`HermesError`. None: nobody knows.
-        care: Makes what shortens conversations, with the same choices; likewise.
-        approvals: Where questions to a person wait; None: nothing is asked here.
-        questions: What the assistant asks; None: it asks nothing here.
-        processes: What runs in the background; None: nothing does.
+        choose_model: Returns the model that would answer with these choices (``model``,
+            ``provider``); blocking; raises :class:`HermesError`. None: unknown.
+        care: Builds the compaction service for the same choices; likewise.
+        approvals: The queue of approval requests; None: there are none here.
+        questions: The queue of the assistant's questions; None: there are none here.
+        processes: The background processes; None: there are none.
         change_setting: Writes one setting of the home, None unsets it; blocking; raises
             :class:`HermesError`. None: settings are not written here.
     """
@@ -276,17 +277,17 @@ class ProgramFacts:
 
 @dataclass(frozen=True, slots=True)
 class CommandContext:
-    """All that a command gets.
+    """The arguments and services that a command receives.
 
     Attributes:
-        args: What was typed behind it.
-        store: The conversations. Blocking: use it inside :attr:`run`.
-        run: Runs a blocking call on a worker.
-        listed: The sessions that the chat was last shown under numbers, by number from 1 on; the
-            command that shows a list fills it.
-        added: The commands that the person and plugins made, for lists.
-        aside: Runs a blocking call that takes long, where it is in nobody's way; None:
-            :attr:`run` does.
+        args: The text after the command.
+        store: The sessions. Blocking: use it inside :attr:`run`.
+        run: Runs a blocking call on a worker thread.
+        listed: The sessions that the chat was last shown in a numbered list, in order, number 1
+            first; the command that shows a list fills it.
+        added: The commands added by the user and by plugins, for lists.
+        aside: Runs a long blocking call on a thread where it delays nothing else; None: :attr:`run`
+            does.
     """
 
     args: str
@@ -301,16 +302,16 @@ class CommandContext:
     aside: Callable[[Callable[[], Any]], Awaitable[Any]] | None = None
 
     async def run_aside(self, call: Callable[[], T]) -> T:
-        """Run a blocking call that takes long."""
+        """Run a long blocking call."""
         if self.aside is None:
             return await self.run(call)
         done: T = await self.aside(call)
         return done
 
     def name(self, command: str) -> str:
-        """A command as this chat types it."""
+        """Return a command with the prefix of this chat."""
         return f"{self.sender.prefix}{command}"
 
 
 Handler = Callable[[CommandContext], Awaitable[CommandReply]]
-"""Does a command. May raise :class:`HermesError`, whose words are the answer then."""
+"""Runs a command. May raise :class:`HermesError`, whose text becomes the answer."""

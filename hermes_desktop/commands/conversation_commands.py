@@ -1,4 +1,4 @@
-"""Commands that change the present conversation: name, take back, ask again, copy."""
+"""Commands that change the present session: title, undo, retry, branch."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ _PREVIEW = 200
 
 @dataclass(frozen=True, slots=True)
 class _TakenBack:
-    """What was taken back: messages of the person, all rows, the text of the first."""
+    """The undone rows: number of user messages, number of all rows, text of the first one."""
 
     turns: int
     rows: int
@@ -24,7 +24,7 @@ class _TakenBack:
 
 
 async def title(context: CommandContext) -> CommandReply:
-    """``/title [name]``."""
+    """Handle ``/title [name]``."""
     wanted = context.args
     if not wanted:
         session_id = await begun_session(context)
@@ -44,7 +44,7 @@ async def title(context: CommandContext) -> CommandReply:
 
 
 async def undo(context: CommandContext) -> CommandReply:
-    """``/undo [N]``."""
+    """Handle ``/undo [N]``."""
     turns = _turns(context)
     session_id = await begun_session(context)
     async with context.host.alone_in(session_id):
@@ -84,7 +84,7 @@ def _take_back(db: SessionDB, session_id: str, turns: int) -> _TakenBack | None:
 
 
 async def retry(context: CommandContext) -> CommandReply:
-    """``/retry``: the last message again, its first answer taken back."""
+    """Handle ``/retry``: send the last message again, after removing its first answer."""
     session_id = await begun_session(context)
     async with context.host.alone_in(session_id):
         text = await context.run(lambda: _last_question(context.store, session_id))
@@ -106,7 +106,7 @@ def _last_question(db: SessionDB, session_id: str) -> str:
 
 
 async def branch(context: CommandContext) -> CommandReply:
-    """``/branch [name]``: go on in a copy; in the window the copy only joins the list."""
+    """Handle ``/branch [name]``: continue in a copy; in the window the copy is only listed."""
     session_id = await begun_session(context)
     branch_id = new_session_id(context.clock.now())
     wanted = Branch(session_id, branch_id, title=context.args or None)

@@ -6,7 +6,7 @@ from hermes_desktop.core.errors import RefusedError, UsageError
 
 
 async def restart(context: CommandContext) -> CommandReply:
-    """``/restart``: running replies get time to end first."""
+    """Handle ``/restart``: running replies get time to end first."""
     if await context.host.restart():
         return CommandReply("The gateway starts anew as soon as running replies have ended.")
     raise RefusedError(
@@ -17,7 +17,7 @@ async def restart(context: CommandContext) -> CommandReply:
 
 
 async def platform(context: CommandContext) -> CommandReply:
-    """``/platform list``, ``pause <name>``, ``resume <name>``."""
+    """Handle ``/platform list``, ``pause <name>``, ``resume <name>``."""
     action, _, name = context.args.partition(" ")
     name = name.strip().lower()
     if action.lower() in {"", "list"}:
@@ -54,7 +54,7 @@ def _listed(context: CommandContext) -> str:
 
 
 async def sethome(context: CommandContext) -> CommandReply:
-    """``/sethome``."""
+    """Handle ``/sethome``."""
     await context.host.set_home()
     return CommandReply(
         f"Unasked news of {context.sender.platform} go to this chat from the next start on."

@@ -1,4 +1,4 @@
-"""Which function does which command."""
+"""Mapping of commands to their handlers."""
 
 from collections.abc import Mapping
 
@@ -53,11 +53,11 @@ HANDLERS: Mapping[str, Handler] = {
     "profile": about_commands.profile,
     "version": about_commands.version,
 }
-"""By canonical name; every available command of the registry is here."""
+"""By canonical name; contains every available command of the registry."""
 
 
 async def do_command(command: CommandDef, context: CommandContext) -> CommandReply:
-    """Do a command. What it refuses, and what went wrong, is the answer; bugs are raised."""
+    """Run a command. Refusals and failures become the answer; bugs are raised."""
     try:
         return await HANDLERS[command.name](context)
     except HermesError as error:
@@ -65,9 +65,9 @@ async def do_command(command: CommandDef, context: CommandContext) -> CommandRep
 
 
 def error_words(error: HermesError, *, in_window: bool) -> str:
-    """A failure as an answer in a chat.
+    """Format an error as an answer in a chat.
 
-    Where files and servers are is told to the person at this machine, not to others.
+    The locations of files and servers are shown only to the user at this machine.
     """
     inside = isinstance(error, ConfigError | StateError | ProviderError) and not in_window
     parts = (error.title, "" if inside else error.detail, error.hint)

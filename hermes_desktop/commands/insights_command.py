@@ -1,4 +1,4 @@
-"""``/insights [days]``: what conversations used, as a text of plain tables."""
+"""The command ``/insights [days]``: usage statistics as text with plain tables."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,10 @@ _FENCE = "```"
 
 
 def days_of(text: str, usage: str) -> int:
-    """How many days were asked for.
+    """Parse the requested number of days.
 
     Raises:
-        UsageError: That is no number of days.
+        UsageError: The text is not a valid number of days.
     """
     if not text:
         return USUAL_DAYS
@@ -32,7 +32,7 @@ def days_of(text: str, usage: str) -> int:
 
 
 async def insights_(context: CommandContext) -> CommandReply:
-    """Figures of the whole home: for the owner, not for everybody in a chat."""
+    """Handle ``/insights``: statistics of the whole home, for the owner and admins only."""
     sender = context.sender
     if not (sender.in_window or sender.is_admin):
         raise RefusedError("You may not see this.", "It tells of other people's sessions.")
@@ -43,7 +43,7 @@ async def insights_(context: CommandContext) -> CommandReply:
 
 
 def words(found: Insights, most: int = MOST_CHARS) -> str:
-    """The figures as text, at most so long."""
+    """Format the statistics as text of a limited length."""
     total = found.total
     head = [
         f"**The last {count(found.days_asked, 'day')}**"
@@ -75,7 +75,7 @@ def words(found: Insights, most: int = MOST_CHARS) -> str:
 
 
 def _beside(found: Insights) -> list[str]:
-    """Why the tokens of models come to more than the total."""
+    """Return why the tokens of models add up to more than the total."""
     if not found.side_tokens:
         return []
     tokens = count(found.side_tokens, "token")
@@ -83,7 +83,7 @@ def _beside(found: Insights) -> list[str]:
 
 
 def cost(used: Used) -> str:
-    """What is known of costs. What nobody knows is never told as nothing."""
+    """Format the known costs; unknown costs are never reported as zero."""
     if used.unpriced and not used.cost_usd:
         return "not known"
     least = "at least " if used.unpriced else ""
@@ -101,14 +101,14 @@ def _use_rows(
 
 
 def _price(used: Used) -> str:
-    """What is known, ``+ ?`` where somebody named no price."""
+    """Format the known costs, with ``+ ?`` where a price is unknown."""
     if used.unpriced and not used.cost_usd:
         return "?"
     return f"{used.cost_usd:.2f} $" + (" + ?" if used.unpriced else "")
 
 
 def _table(title: str, rows: Sequence[tuple[str, ...]]) -> str:
-    """Columns under each other; the rest of a long list is counted."""
+    """Format rows as aligned columns; the rest of a long list is counted."""
     shown = [(title, *rows[0][1:]), *(_plain(row) for row in rows[1 : _ROWS + 1])]
     if len(rows) <= 1:
         return ""
@@ -125,6 +125,6 @@ def _table(title: str, rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _plain(row: tuple[str, ...]) -> tuple[str, ...]:
-    """A name that breaks no table and no fence."""
+    """Replace the name by one that breaks neither table nor code fence."""
     name = " ".join(row[0].replace("`", "'").split()) or "unknown"
     return (name if len(name) <= _NAME else name[: _NAME - 1] + "…", *row[1:])

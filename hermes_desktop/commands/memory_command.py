@@ -1,4 +1,4 @@
-"""``/memory``: what the assistant remembers, what waits to be, and forgetting."""
+"""The command ``/memory``: lists, approves and deletes what the assistant remembers."""
 
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -15,7 +15,7 @@ _SHOWN = 300
 
 
 async def memory(context: CommandContext) -> CommandReply:
-    """Do what the first word says; ``show`` without one."""
+    """Run the subcommand named by the first word; ``show`` without one."""
     _for_the_person_alone(context)
     home = context.facts.home
     if home is None:

@@ -1,4 +1,4 @@
-"""Commands about the model that answers, and what it has used."""
+"""Commands about the model that answers, and its usage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _DEFAULT = frozenset({"default", "reset"})
 
 
 async def model(context: CommandContext) -> CommandReply:
-    """``/model [name] [--provider name]``: for this conversation only."""
+    """Handle ``/model [name] [--provider name]``, for this session only."""
     flags, rest = take_flags(context.args, *_NOT_YET, "--session")
     provider, name = take_option(rest, "--provider")
     refused = sorted(flags & set(_NOT_YET))
@@ -87,7 +87,7 @@ def _unclear(context: CommandContext, detail: str) -> UsageError:
 
 
 async def usage(context: CommandContext) -> CommandReply:
-    """``/usage``: as stored and by model, whoever counted and however often we were restarted."""
+    """Handle ``/usage``: the stored usage by model, across programs and restarts."""
     row = await session_row(context)
     if row is None:
         return CommandReply("Nothing has been said here yet, so nothing was used.")
@@ -104,14 +104,14 @@ async def usage(context: CommandContext) -> CommandReply:
 
 @dataclass(frozen=True, slots=True)
 class _Used:
-    """What some parts of a session used: their rows, and by model."""
+    """The usage of some parts of a session: their rows, and the usage by model."""
 
     rows: list[SessionRow]
     shares: tuple[ModelUsage, ...]
 
 
 def _read(store: SessionDB, row_id: str) -> tuple[_Used, _Used]:
-    """All parts of a session, and its last one."""
+    """Return the usage of all parts of a session, and of its last one."""
     rows = chain_rows(store, row_id)
     ids = [str(row["id"]) for row in rows]
     whole = _Used(rows, store.usage_of(ids))
@@ -134,7 +134,7 @@ def _totals(name: str, used: _Used) -> str:
 
 
 def _by_model(shares: Sequence[ModelUsage]) -> str:
-    """One line for each model, and for what beside answering it was asked for."""
+    """Return one line for each model and auxiliary task."""
     shown = shares[:_MOST_MODELS]
     more = len(shares) - len(shown)
     return lines(

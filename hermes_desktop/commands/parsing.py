@@ -1,4 +1,4 @@
-"""Whether a text is a command, and which."""
+"""Parsing of commands and their arguments."""
 
 import re
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ _DASHES = str.maketrans({"—": "--", "–": "-", "−": "-"})
 
 @dataclass(frozen=True, slots=True)
 class TypedCommand:
-    """A command as somebody typed it.
+    """A command as typed.
 
     Attributes:
-        name: In small letters, without prefix and without the bot's name; any word.
-        args: What follows, without blanks around it; typographic dashes are hyphens again.
-        prefix: What it began with.
+        name: The name in lower case, without prefix and without the bot's name; any word.
+        args: The text after it, stripped; typographic dashes are hyphens again.
+        prefix: The prefix that was typed.
     """
 
     name: str
@@ -23,14 +23,14 @@ class TypedCommand:
 
 
 def parse_command(text: str, prefix: str = "/") -> TypedCommand | None:
-    """Take a message apart, if it looks like a command.
+    """Parse a message as a command, if it looks like one.
 
     It does when it begins with a slash, or with the platform's own prefix, and a word. Paths
-    (``/etc/hosts``) and signs (``/?``) are no commands, nor is anything with a blank before it.
+    (``/etc/hosts``) and symbols (``/?``) are not commands, nor is anything after a leading blank.
 
     Args:
         text: The message.
-        prefix: What commands begin with where it was typed; a slash counts everywhere.
+        prefix: The prefix of commands on its platform; a slash is valid everywhere.
     """
     used = next((each for each in {"/", prefix} if each and text.startswith(each)), None)
     if used is None:
@@ -49,14 +49,14 @@ def _split(text: str) -> tuple[str, str, str]:
 
 
 def take_flags(args: str, *flags: str) -> tuple[frozenset[str], str]:
-    """Take ``--words`` out of arguments.
+    """Extract ``--flags`` from arguments.
 
     Args:
-        args: What follows a command.
+        args: The text after a command.
         flags: Known flags with their hyphens.
 
     Returns:
-        The flags that were there, and what else stood there, in order.
+        The flags that were found, and the remaining text, in order.
     """
     words = args.split()
     found = frozenset(word.lower() for word in words if word.lower() in flags)
@@ -66,10 +66,10 @@ def take_flags(args: str, *flags: str) -> tuple[frozenset[str], str]:
 
 
 def take_option(args: str, option: str) -> tuple[str | None, str]:
-    """Take ``--option value`` or ``--option=value`` out of arguments.
+    """Extract ``--option value`` or ``--option=value`` from arguments.
 
     Returns:
-        The value ("" when none follows, None when the option is not there), and the rest.
+        The value ("" when none follows, None without the option), and the remaining text.
     """
     words = args.split()
     for number, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""The conversation that a command is about."""
+"""Access to the session that a command is about."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from hermes_desktop.state.records.records import SessionRow
 
 
 async def begun_session(context: CommandContext) -> str:
-    """The chat's session, if something was said in it.
+    """Return the chat's session, if it has any message.
 
     Raises:
         NotFoundError: Nothing was said yet.
-        HermesError: state.db cannot be asked.
+        HermesError: state.db cannot be read.
     """
     row = await session_row(context)
     if row is None:
@@ -27,10 +27,10 @@ async def begun_session(context: CommandContext) -> str:
 
 
 async def session_row(context: CommandContext) -> SessionRow | None:
-    """The row of the chat's session; None when there is none yet.
+    """Return the row of the chat's session; None when there is none yet.
 
     Raises:
-        HermesError: state.db cannot be asked.
+        HermesError: state.db cannot be read.
     """
     session_id = await context.host.session_id()
     if session_id is None:
@@ -44,30 +44,30 @@ async def session_row(context: CommandContext) -> SessionRow | None:
 
 
 def chain_rows(store: SessionDB, row_id: str) -> list[SessionRow]:
-    """All parts of a session that was shortened into new ones, the oldest first. Blocking.
+    """Return all parts of a session that was split by compaction, the oldest first. Blocking.
 
     Raises:
-        StateError: state.db cannot be asked.
+        StateError: state.db cannot be read.
     """
     parts = store.get_compression_lineage(row_id) or [row_id]
     return [row for each in parts if (row := store.get_session(each)) is not None]
 
 
 def number(row: dict[str, Any], column: str) -> int:
-    """A counter of a row; 0 for what is none."""
+    """Return a counter of a row; 0 if it holds no number."""
     value = row.get(column)
     return int(value) if isinstance(value, int | float) else 0
 
 
 async def context_line(context: CommandContext, row_id: str) -> str:
-    """How full the model's context is, as far as it is known without asking anybody."""
+    """Return how full the model's context is, as far as that is known without a request."""
     override = context.host.model_override()
 
     def look() -> str:
         try:
             care = context.facts.care(override)
         except HermesError:
-            return ""  # which model answers is another line's matter
+            return ""  # the model itself is reported by another line
         if care is None:
             return ""
         window = care.window(ask=False)

@@ -1,4 +1,4 @@
-"""Which commands there are. Help texts are made from this and from nothing else."""
+"""The registry of commands. Help texts are generated from it alone."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,12 +15,13 @@ class CommandDef:
         name: Canonical name, without a slash.
         description: What it does, for a line of help; no full stop.
         aliases: Other names.
-        args_hint: What may follow, "" for nothing.
+        args_hint: The arguments that may follow, "" for none.
         available: False for a command of the ``hermes`` program that this one does not have yet.
-        while_busy: It is done at once even while a reply is being written.
-        destructive: It takes something out of the conversation; a person may be asked first.
-        instead_in_window: What to do in this program's own chat, where it makes no sense; "" if
-            it does.
+        while_busy: Whether it runs at once even while a reply is being written.
+        destructive: Whether it removes something from the session; a confirmation may be asked
+            first.
+        instead_in_window: What to do in this program's own chat, where it does not apply; "" if it
+            does.
     """
 
     name: str
@@ -34,11 +35,11 @@ class CommandDef:
     instead_in_window: str = ""
 
     def usage(self, prefix: str = "/") -> str:
-        """The command as it is typed."""
+        """Return the command as it is typed."""
         return f"{prefix}{self.name} {self.args_hint}".rstrip()
 
     def help_line(self, prefix: str = "/") -> str:
-        """One line of help, an item of a Markdown list."""
+        """Return one line of help, an item of a Markdown list."""
         also = ", ".join(f"`{prefix}{alias}`" for alias in self.aliases)
         return f"- `{self.usage(prefix)}` — {self.description}" + (
             f" (also {also})" if also else ""
@@ -217,10 +218,10 @@ _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *co
 
 
 def resolve_command(name: str) -> CommandDef | None:
-    """The command of a name or alias; case, a leading slash and blanks around it do not matter."""
+    """Return the command of a name or alias, ignoring case, a leading slash and outer blanks."""
     return _BY_NAME.get(name.strip().lstrip("/").lower())
 
 
 def available_commands() -> tuple[CommandDef, ...]:
-    """The commands that this program has, in the order of the help."""
+    """Return the commands that this program has, in the order of the help."""
     return tuple(command for command in COMMANDS if command.available)

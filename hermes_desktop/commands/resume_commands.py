@@ -1,4 +1,4 @@
-"""Commands that look for earlier conversations, and go on with one of them."""
+"""Commands that list earlier sessions, and continue one of them."""
 
 from collections.abc import Iterator
 
@@ -11,15 +11,15 @@ from hermes_desktop.state.records.records import SessionRow, SessionSummary
 
 MOST_LISTED = 10
 _LOOKED_AT = 500
-"""How many conversations of the platform are looked through for those of one person."""
+"""The number of sessions of the platform that are searched for those of one sender."""
 _EVERYWHERE = frozenset({"--all", "--cross-room"})
 _LOCAL = frozenset({"cli", "desktop", "tui", "webui", "acp", "local", "import"})
 
 
 async def sessions(context: CommandContext) -> CommandReply:
-    """``/sessions``: the latest ones, with or without a name.
+    """Handle ``/sessions``: list the latest ones, with or without a title.
 
-    Where others read along, those of this chat only, unless their person wants it otherwise.
+    In group chats only those of this chat are listed, unless the sender asks for all.
     """
     flags, _ = take_flags(context.args, *_EVERYWHERE)
     alone = context.sender.in_window or context.sender.chat_type == "dm"
@@ -27,7 +27,7 @@ async def sessions(context: CommandContext) -> CommandReply:
 
 
 async def resume(context: CommandContext) -> CommandReply:
-    """``/resume``: list those with a name; with a name, id or number, go on with that one."""
+    """Handle ``/resume``: list titled sessions; with a title, id or number, continue that one."""
     flags, wanted = take_flags(context.args, *_EVERYWHERE)
     if not wanted:
         return await _list(context, titled=not flags, everywhere=bool(flags))
@@ -44,11 +44,11 @@ async def resume(context: CommandContext) -> CommandReply:
     return CommandReply(f"We go on with {name} ({messages}).")
 
 
-# Finding
+# Lookup
 
 
 async def _find(context: CommandContext, wanted: str) -> str:
-    """The session that is meant: number of the last list, id, or name; where it goes on."""
+    """Resolve a number of the last list, an id or a title to the session to continue."""
     number = int(wanted[:4]) if wanted.isascii() and wanted.isdigit() else 0
     by_number = context.listed[number - 1] if 1 <= number <= len(context.listed) else None
     found = by_number or await context.run(lambda: _by_id_or_title(context.store, wanted))
@@ -72,7 +72,7 @@ def _same(db: SessionDB, present: str, target: str) -> bool:
 
 
 def _row_of(db: SessionDB, session_id: str) -> SessionRow:
-    """The row, with the chat that the conversation began in where the row itself has none.
+    """Return the row, with the chat of an earlier part of its chain where the row itself has none.
 
     Raises:
         NotFoundError: It was deleted meanwhile.
@@ -88,17 +88,17 @@ def _row_of(db: SessionDB, session_id: str) -> SessionRow:
     return row
 
 
-# Whose it is
+# Ownership
 
 
 def _refuse_foreign(
     sender: Sender, row: SessionRow, *, everywhere: bool, context: CommandContext
 ) -> None:
-    """Let nobody into a conversation of somebody else.
+    """Refuse access to a session of another sender.
 
     Raises:
-        RefusedError: It is not this person's, or it is one of another chat and they did not say
-            that they mean those, too.
+        RefusedError: It does not belong to the sender, or it belongs to another chat and the sender
+            did not ask for those, too.
     """
     if row["source"] in _LOCAL and _is_owner(sender):
         return
@@ -119,7 +119,7 @@ def _refuse_foreign(
 
 
 def _is_owner(sender: Sender) -> bool:
-    """Whether this is surely the person whose machine it is: a named admin, by direct message."""
+    """Return whether the sender is certainly the owner: a named admin, by direct message."""
     return sender.restricted and sender.is_admin and sender.chat_type == "dm"
 
 
@@ -129,7 +129,7 @@ def _is_theirs(sender: Sender, user_id: object, chat_id: object, chat_type: obje
     return chat_id is not None and str(chat_id) == sender.chat_id and chat_type == sender.chat_type
 
 
-# Listing
+# Lists
 
 
 async def _list(context: CommandContext, *, titled: bool, everywhere: bool) -> CommandReply:

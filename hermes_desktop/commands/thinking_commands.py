@@ -1,4 +1,4 @@
-"""``/reasoning`` and ``/fast``: how much the model thinks, how fast it answers, what is shown."""
+"""The commands ``/reasoning`` and ``/fast``: thinking effort and its display, and answer speed."""
 
 from hermes_desktop.agent.thinking import EFFORT, EFFORTS, TIER, knows_tiers
 from hermes_desktop.commands.context import CommandContext, CommandReply
@@ -13,7 +13,7 @@ _SPEEDS = frozenset({"normal", "fast", "status"})
 
 
 async def reasoning(context: CommandContext) -> CommandReply:
-    """``/reasoning [level|default|show|hide] [--global]``."""
+    """Handle ``/reasoning [level|default|show|hide] [--global]``."""
     flags, rest = take_flags(context.args, "--global")
     word = rest.strip().lower()
     everywhere = "--global" in flags
@@ -73,7 +73,7 @@ async def _show(context: CommandContext, *, shown: bool, everywhere: bool) -> Co
 
 
 async def fast(context: CommandContext) -> CommandReply:
-    """``/fast [normal|fast|status]``."""
+    """Handle ``/fast [normal|fast|status]``."""
     word = context.args.strip().lower() or "status"
     if word not in _SPEEDS:
         usage = context.name("fast")

@@ -9,13 +9,13 @@ _BESIDE = frozenset({"all", "background"})
 
 
 async def new(context: CommandContext) -> CommandReply:
-    """``/new [title]``."""
-    context.store.sanitize_title(context.args)  # a name that is too long changes nothing
+    """Handle ``/new [title]``."""
+    context.store.sanitize_title(context.args)  # a title that is too long changes nothing
     return CommandReply(await context.host.begin_anew(context.args))
 
 
 async def stop(context: CommandContext) -> CommandReply:
-    """``/stop [background | all]``: the reply, what runs beside it, or both."""
+    """Handle ``/stop [background | all]``: stop the reply, the background work, or both."""
     word = context.args.strip().lower()  # "/stop please!" is meant as well
     turn = word != "background" and await context.host.stop_turn()
     beside = await stop_beside(context) if word in _BESIDE else 0
@@ -27,7 +27,7 @@ async def stop(context: CommandContext) -> CommandReply:
 
 
 async def steer(context: CommandContext) -> CommandReply:
-    """``/steer <message>``: the running turn is told; when nothing runs, it is answered at once."""
+    """Handle ``/steer <message>``: pass it to the running turn; answer it at once if none runs."""
     if not context.args:
         usage = context.name("steer")
         raise UsageError(
@@ -43,7 +43,7 @@ async def steer(context: CommandContext) -> CommandReply:
 
 
 async def queue(context: CommandContext) -> CommandReply:
-    """``/queue <message>``; when nothing runs, it is answered at once.
+    """Handle ``/queue <message>``; when nothing runs, it is answered at once.
 
     In the window every message waits for the one before, so there it is simply the next one.
     """

@@ -1,4 +1,4 @@
-"""Small pieces of answers: times, counts, first words."""
+"""Formatting helpers for answers: counts, times, excerpts."""
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.state.sessions.session_usage import Cost
@@ -7,12 +7,12 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
 def count(number: int, one: str, many: str = "") -> str:
-    """A number with its noun."""
+    """Return a number with its noun."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def ago(stamp: float, clock: Clock) -> str:
-    """How long ago a moment was."""
+    """Return how long ago a moment was."""
     passed = max(0, int(clock.time() - stamp))
     if passed < _MINUTE:
         return "just now"
@@ -24,23 +24,23 @@ def ago(stamp: float, clock: Clock) -> str:
 
 
 def first_words(text: str, most: int = 80) -> str:
-    """The beginning of a text on one line."""
+    """Return the beginning of a text on one line."""
     line = " ".join(text[: most * 10].split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def lines(*parts: str) -> str:
-    """The parts that are not empty, one below the other."""
+    """Join the non-empty parts with line breaks."""
     return "\n".join(part for part in parts if part)
 
 
 def items(*parts: str) -> str:
-    """The parts that are not empty as a Markdown list."""
+    """Format the non-empty parts as a Markdown list."""
     return "\n".join(f"- {part}" for part in parts if part)
 
 
 def cost_words(cost: Cost) -> str:
-    """``0.2500 US dollars``, ``at least about …``; ``not known``, never a guess at nothing."""
+    """Format costs as ``0.2500 US dollars``, ``at least about …``; unknown costs are never zero."""
     if cost.usd is None:
         return "not known"
     least = "at least " if cost.partial else ""

@@ -1,4 +1,4 @@
-"""``/background`` and ``/agents``: what is done beside the conversation, listed and ended."""
+"""The commands ``/background`` and ``/agents``: start, list and stop background work."""
 
 from hermes_desktop.agent.tools.asking.approval_queue import ApprovalRequest
 from hermes_desktop.agent.tools.asking.question_queue import Question
@@ -13,7 +13,7 @@ _SHOWN = 100
 
 
 async def background(context: CommandContext) -> CommandReply:
-    """``/background <request>``."""
+    """Handle ``/background <request>``."""
     if not context.args:
         usage = context.name("background")
         raise UsageError(
@@ -28,7 +28,7 @@ async def background(context: CommandContext) -> CommandReply:
 
 
 async def agents(context: CommandContext) -> CommandReply:
-    """``/agents [stop <id>]``: of this chat; for the owner of all."""
+    """Handle ``/agents [stop <id>]``: work of this chat; for the owner, of all chats."""
     word, _, rest = context.args.partition(" ")
     if word.lower() in _STOP:
         return await _stop(context, rest.strip())
@@ -49,13 +49,13 @@ async def agents(context: CommandContext) -> CommandReply:
 
 
 def is_owner(context: CommandContext) -> bool:
-    """Whether this person may see and end what others have begun."""
+    """Return whether the sender may see and stop the work of others."""
     sender = context.sender
     return sender.in_window or (sender.restricted and sender.is_admin and sender.chat_type == "dm")
 
 
 def all_work(context: CommandContext) -> list[Work]:
-    """Replies, tasks, processes and questions, the oldest of each first."""
+    """Return replies, tasks, processes and questions, the oldest of each first."""
     everywhere = is_owner(context)
     key = None if everywhere else context.sender.session_key
     found = list(context.host.work(everywhere=everywhere))
@@ -118,7 +118,7 @@ async def _end(context: CommandContext, work: Work) -> bool:
 
 
 async def stop_beside(context: CommandContext) -> int:
-    """End the tasks and processes of the chat; how many there were."""
+    """Stop the tasks and processes of the chat, and return how many there were."""
     ended = 0
     for each in context.host.work(everywhere=False):
         if each.kind == "background task":

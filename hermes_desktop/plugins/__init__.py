@@ -1,8 +1,8 @@
-"""What other people's code hears of: callbacks by the name of a hook, and how they are called.
+"""Plugin hooks: the process-wide registry of callbacks, and functions to call them.
 
-:func:`invoke_hook` is looked up here whenever it is called, so that a caller, a test or a plugin
-may put another one in its place. There is one registry, and one table of commands, in a process,
-because there is one set of plugins in it.
+:func:`invoke_hook` is looked up in this module at every call, so that a caller, a test or a plugin
+may replace it. A process has one registry and one table of commands, because it has one set of
+plugins.
 """
 
 from collections.abc import Callable
@@ -29,16 +29,16 @@ COMMANDS: Final = CommandTable()
 
 
 def invoke_hook(name: str, **kwargs: Any) -> list[Any]:
-    """Call everybody who registered for a hook, in that order, one after the other. May block.
+    """Call all callbacks of a hook in the order of registration, one after the other. May block.
 
-    A callback that raises is logged and hurts nobody else.
+    A callback that raises is logged and does not affect the others.
 
     Args:
         name: See :data:`hermes_desktop.plugins.hooks.HOOKS`.
-        kwargs: What the hook carries.
+        kwargs: The arguments of the hook.
 
     Returns:
-        What the callbacks returned, without None.
+        The return values of the callbacks, without None.
     """
     return REGISTRY.invoke(name, kwargs)
 
@@ -46,10 +46,10 @@ def invoke_hook(name: str, **kwargs: Any) -> list[Any]:
 def register_hook(
     name: str, callback: Callable[..., Any], *, plugin: str = ""
 ) -> Callable[[], None]:
-    """Have a callback called for a hook; see :meth:`HookRegistry.register`."""
+    """Register a callback for a hook; see :meth:`HookRegistry.register`."""
     return REGISTRY.register(name, callback, plugin=plugin)
 
 
 def has_callbacks(name: str) -> bool:
-    """Whether anybody would be called."""
+    """Return whether a hook has callbacks that would be called."""
     return REGISTRY.has(name)

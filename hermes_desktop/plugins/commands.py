@@ -21,9 +21,9 @@ class PluginCommand:
     """A command of a plugin.
 
     Attributes:
-        name: In small letters, without a slash.
-        handler: Gets what follows the command; returns the answer, None, or something to await.
-        plugin: Whose it is.
+        name: The name in lower case, without a slash.
+        handler: Called with the text after the command; returns the answer, None, or an awaitable.
+        plugin: The name of the plugin.
     """
 
     name: str
@@ -33,11 +33,11 @@ class PluginCommand:
     plugin: str = ""
 
     def run(self, args: str, given_up: Callable[[], bool] = lambda: False) -> str:
-        """Do it and give the answer. Blocks, :data:`COMMAND_S` at most.
+        """Run the command and return the answer. Blocks, :data:`COMMAND_S` at most.
 
         Raises:
             TimeoutError: It took too long, or was given up.
-            BaseException: What the plugin raised.
+            BaseException: The exception that the plugin raised.
         """
         name = f"plugin-command {self.name}"
         answer = call_within(
@@ -47,10 +47,10 @@ class PluginCommand:
 
 
 def _finished(answer: Any) -> Any:
-    """The result of a coroutine, in a loop of its own."""
+    """Return the result of a coroutine, run in an event loop of its own."""
     if not inspect.isawaitable(answer):
         return answer
-    import asyncio  # noqa: PLC0415 - only for a plugin that uses it
+    import asyncio  # noqa: PLC0415 - needed only by a plugin that uses it
 
     async def wait() -> Any:
         return await answer
@@ -66,13 +66,13 @@ class CommandTable:
         self._commands: dict[str, PluginCommand] = {}
 
     def add(self, command: PluginCommand) -> Callable[[], None]:
-        """Take a command in.
+        """Add a command.
 
         Returns:
-            Takes it out again; harmless when called twice.
+            A function that removes it again; harmless when called twice.
 
         Raises:
-            ValueError: Its name cannot be one, or is taken.
+            ValueError: Its name is invalid or taken.
         """
         if not _NAME.fullmatch(command.name):
             raise ValueError(f"“{command.name}” cannot be the name of a command")
@@ -90,10 +90,10 @@ class CommandTable:
         return take_out
 
     def find(self, name: str) -> PluginCommand | None:
-        """The command of that name."""
+        """Return the command of that name, if there is one."""
         return self._commands.get(name)
 
     def all(self) -> tuple[PluginCommand, ...]:
-        """All of them, by name."""
+        """Return all commands, sorted by name."""
         with self._lock:
             return tuple(self._commands[name] for name in sorted(self._commands))

@@ -1,4 +1,7 @@
-"""What a person let run, and in which shape: what was changed since is asked about again."""
+"""The user's consents to run plugins and hooks, each for the exact content that was reviewed.
+
+What was changed since needs a new consent.
+"""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +17,7 @@ from hermes_desktop.core.files.private_files import make_private_folder
 Standing = Literal["given", "refused", "changed", "none"]
 
 ALLOWLIST = "shell-hooks-allowlist.json"
-"""The list that the ``hermes`` command keeps of shell hooks."""
+"""The allowlist of shell hooks that the ``hermes`` command keeps."""
 
 _FILE = "plugin-consents.json"
 _VERSION = 1
@@ -22,15 +25,15 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """One answer.
+    """One answer of the user.
 
     Attributes:
-        key: Which plugin or hook.
-        path: Where it lay.
-        digest: Of what it was.
-        given: False: it shall not run, even where another list allows it.
-        files: Digests of its files, to say later what changed.
-        at: When, ISO 8601.
+        key: The plugin or hook.
+        path: Its path at that time.
+        digest: The digest of its content at that time.
+        given: False: it must not run, even where another list allows it.
+        files: Digests of its files, to report later which of them changed.
+        at: The time of the answer, ISO 8601.
     """
 
     key: str
@@ -42,10 +45,10 @@ class Consent:
 
 
 class ConsentFile:
-    """The answers of one home. Blocking; any thread, any of our processes.
+    """The consents of one home. Blocking; any thread, any of our processes.
 
     Args:
-        folder: The folder that is ours alone; made when the first answer is written.
+        folder: Our private folder; created when the first consent is written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -54,11 +57,11 @@ class ConsentFile:
 
     @property
     def path(self) -> Path:
-        """Where they stand."""
+        """The file that stores them."""
         return self._path
 
     def read(self) -> dict[str, Consent]:
-        """All answers, by key.
+        """Return all consents, by key.
 
         Raises:
             ConfigError: They cannot be read; nothing may run then.
@@ -76,11 +79,11 @@ class ConsentFile:
             raise self._unreadable("it is damaged, or is not from this program") from error
 
     def write(self, consent: Consent) -> None:
-        """Note an answer in place of an earlier one. Errors as in :meth:`read`."""
+        """Store a consent, replacing an earlier one. Raises as :meth:`read`."""
         self._change(lambda all_of_them: all_of_them.update({consent.key: consent}))
 
     def forget(self, key: str) -> None:
-        """Take an answer back. Errors as in :meth:`read`."""
+        """Delete a consent. Raises as :meth:`read`."""
         self._change(lambda all_of_them: all_of_them.pop(key, None))
 
     def _change(self, change: Any) -> None:
@@ -108,13 +111,13 @@ class ConsentFile:
 
 
 def anything_answered(home: Path, own_folder: Path) -> bool:
-    """Whether a person ever let anything run in a home, here or in the ``hermes`` command."""
+    """Return whether anything was ever allowed in a home, here or in the ``hermes`` command."""
     lists = (own_folder / _FILE, home / ALLOWLIST)
     return any(each.exists() for each in lists)
 
 
 def standing_of(consent: Consent | None, path: str, digest: str) -> Standing:
-    """What an answer means for something as it is now."""
+    """Return what a consent means for the present content of its plugin or hook."""
     if consent is None:
         return "none"
     if not consent.given:

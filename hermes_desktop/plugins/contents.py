@@ -1,4 +1,4 @@
-"""What lies in the folder of a plugin, read once: what is shown, agreed to and run is the same."""
+"""The content of a plugin folder, read once, so that the same is shown, agreed to and run."""
 
 import hashlib
 import os
@@ -12,18 +12,18 @@ _PASSED_OVER = frozenset({"__pycache__", ".git"})
 
 
 class UnreadableError(Exception):
-    """A folder cannot be taken in; the text says why."""
+    """A folder cannot be read; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """A folder at one moment.
+    """A snapshot of a folder.
 
     Attributes:
-        files: Path inside the folder, with slashes → digest.
-        sizes: The same → bytes.
-        sources: The Python files among them → what stands in them.
-        digest: Of all names and contents.
+        files: Digests by path inside the folder, with slashes.
+        sizes: Sizes in bytes, by the same paths.
+        sources: The content of the Python files among them.
+        digest: The digest of all names and contents.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Contents:
 def read_contents(folder: Path) -> Contents:
     """Read every file of a folder. Blocking.
 
-    What Python and git keep there is passed over. Links to folders are not followed.
+    Files that Python and git keep there are skipped. Links to folders are not followed.
 
     Raises:
         UnreadableError: It is too big, or something in it cannot be read.
@@ -56,7 +56,7 @@ def read_contents(folder: Path) -> Contents:
 
 
 def digest_of(files: Mapping[str, str]) -> str:
-    """One digest for many files."""
+    """Combine the digests of many files into one."""
     whole = hashlib.sha256()
     for name, digest in sorted(files.items()):
         whole.update(f"{name}\0{digest}\0".encode("utf-8", "surrogateescape"))
@@ -76,10 +76,10 @@ def _files_of(folder: Path) -> Iterator[Path]:
 
 
 def _read(path: Path, most: int) -> bytes:
-    """What stands in a file; of a link also where it leads."""
+    """Return the content of a file; for a link, also its target."""
     try:
         lead = f"-> {path.readlink()}\n".encode() if path.is_symlink() else b""
-        if not path.is_file():  # a pipe could block for ever
+        if not path.is_file():  # a pipe could block forever
             return lead or b"(no plain file)"
         if path.stat().st_size > most:
             raise UnreadableError(f"It has more than {MOST_BYTES // 1_000_000} MB.")

@@ -1,4 +1,4 @@
-"""What a plugin is handed to register itself with."""
+"""The context object with which a plugin registers its hooks and commands."""
 
 import logging
 import threading
@@ -16,28 +16,28 @@ _OTHER_MEANS = frozenset({"dispatch_tool", "inject_message", "llm"})
 
 @dataclass(frozen=True, slots=True)
 class HookWish:
-    """A callback that a plugin wants to be called."""
+    """A callback that a plugin wants to register."""
 
     name: str
     callback: Callable[..., Any]
 
 
 class PluginContext:
-    """The ``ctx`` of ``register(ctx)``: it only takes note; what was noted counts if all went well.
+    """The ``ctx`` of ``register(ctx)``: records registrations, which apply if loading succeeds.
 
-    What this version does not have yet is logged by name and changes nothing, so that the rest of
-    the plugin still works.
+    Unsupported registrations are logged by name and ignored, so that the rest of the plugin still
+    works.
 
     Args:
-        name: The plugin.
-        version: As it says.
-        description: As it says.
+        name: The plugin's name.
+        version: The plugin's version, as declared.
+        description: The plugin's description, as declared.
         profile: The profile of the home.
 
     Attributes:
         manifest: ``name``, ``version`` and ``description``.
         profile_name: The profile.
-        unsupported: What it asked for in vain.
+        unsupported: The unsupported functions that the plugin called.
     """
 
     def __init__(self, name: str, version: str, description: str, profile: str) -> None:
@@ -51,7 +51,7 @@ class PluginContext:
         self._commands: list[PluginCommand] = []
 
     def register_hook(self, hook_name: str, callback: Callable[..., Any]) -> None:
-        """Have a callback called for a hook, by name of each argument."""
+        """Register a callback for a hook; it is called with keyword arguments."""
         if not callable(callback):
             raise TypeError(f"the callback for {hook_name} cannot be called")
         self._note(self._hooks, HookWish(str(hook_name), callback))
@@ -63,7 +63,7 @@ class PluginContext:
         description: str = "",
         args_hint: str = "",
     ) -> None:
-        """Add a command to chats; ``handler(what follows it)`` returns the answer."""
+        """Add a command to chats; ``handler(text after the command)`` returns the answer."""
         if not callable(handler):
             raise TypeError(f"the handler of {name} cannot be called")
         plain = str(name).strip().lstrip("/").lower()
@@ -72,7 +72,7 @@ class PluginContext:
         self._note(self._commands, command)
 
     def close(self) -> tuple[list[HookWish], list[PluginCommand]]:
-        """Take no more; what was asked for."""
+        """Accept no more registrations, and return those recorded."""
         with self._lock:
             self._closed = True
             return self._hooks, self._commands

@@ -1,4 +1,4 @@
-"""The plugins of a home: folders, and packages that were installed beside this program."""
+"""Discovery of the plugins of a home: folders, and packages installed beside this program."""
 
 import hashlib
 import importlib.util
@@ -20,23 +20,23 @@ _MOST_HOOKS = 200
 
 Kind = Literal["plugin", "package", "hook"]
 ReadYaml = Callable[[Path], Mapping[str, Any]]
-"""Decodes a file of settings; raises :class:`ConfigError`."""
+"""Parses a settings file; raises :class:`ConfigError`."""
 
 
 Wanted = Callable[[str], bool]
-"""Whether the one of a key is looked at."""
+"""Returns whether the plugin or hook of a key should be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A plugin or an event hook as it lies there; nothing of it has run.
+    """A plugin or event hook as found on disk; none of its code has run.
 
     Attributes:
         kind: A folder, an installed package, or a folder with an event hook.
-        key: How it is called among all of them.
-        path: Where it is.
-        hooks: What its manifest says that it hears of.
-        needs: Modules that are not there.
+        key: Its unique identifier.
+        path: Its path.
+        hooks: The hooks that its manifest declares.
+        needs: Modules that are missing.
         problem: Why it cannot be used; "" if it can.
         entry_point: ``module:name`` of a package.
     """
@@ -58,7 +58,7 @@ class Found:
 def find_plugins(
     folder: Path, read_yaml: ReadYaml, wanted: Wanted = lambda _key: True
 ) -> Iterator[Found]:
-    """Look at the folders in ``plugins``, as far as their keys are wanted. Blocking."""
+    """Yield the plugins in the folder ``plugins`` whose keys are wanted. Blocking."""
     for each in _folders(folder):
         if wanted(each.name):
             yield _look(each, "plugin", each.name, MANIFESTS, "__init__.py", read_yaml)
@@ -67,7 +67,7 @@ def find_plugins(
 def find_event_hooks(
     folder: Path, read_yaml: ReadYaml, wanted: Wanted = lambda _key: True
 ) -> Iterator[Found]:
-    """Look at the folders in ``hooks``, as far as their keys are wanted. Blocking."""
+    """Yield the event hooks in the folder ``hooks`` whose keys are wanted. Blocking."""
     for each in _folders(folder):
         key = f"hook:{each.name}"
         if wanted(key):
@@ -83,7 +83,7 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _may_be_named(name: str) -> bool:
-    """Not hidden, no key of something else by its colon, and nothing that cannot be typed."""
+    """Return whether a name is allowed: not hidden, without a colon as in other keys, printable."""
     return not name.startswith((".", "_")) and ":" not in name and name.isprintable()
 
 
@@ -127,8 +127,8 @@ def _look(
 
 
 def find_packages(wanted: Wanted = lambda _key: True) -> Iterator[Found]:
-    """Look at installed packages that offer plugins. Blocking; imports none of them."""
-    from importlib import metadata  # noqa: PLC0415 - only homes with plugins look
+    """Yield the installed packages that offer plugins. Blocking; imports none of them."""
+    from importlib import metadata  # noqa: PLC0415 - only homes with plugins search
 
     points = metadata.entry_points(group=GROUP)
     for point in sorted(points, key=lambda each: each.name):
@@ -171,7 +171,7 @@ def _single(file: Path) -> Contents:
 
 
 def _text(value: object) -> str:
-    """A value in words; one of many values is none, for its references may make it endless."""
+    """Return a scalar as text; collections yield "", as their references may make them endless."""
     if isinstance(value, str):
         return " ".join(value[:_MOST_READ].split())[:500]
     return str(value) if isinstance(value, bool | float | date) or _is_short(value) else ""

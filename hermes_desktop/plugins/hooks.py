@@ -1,7 +1,7 @@
-"""The hooks there are and what they carry, and a registry of callbacks that protects its callers.
+"""The available hooks with their arguments, and a callback registry that protects its callers.
 
-Callbacks are other people's code: they may raise, hang or disappear. One that raises is logged. One
-that took too long three times is called no more until the program starts again.
+Callbacks are foreign code: they may raise, hang or disappear. One that raises is logged. One that
+took too long three times is disabled until the program starts again.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ HOOKS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "pre_gateway_dispatch": ("event", "gateway", "session_store"),
     }
 )
-"""Hook → what a callback can count on to be given by name. A caller may give more."""
+"""The keyword arguments that a callback of each hook can rely on. A caller may pass more."""
 
 ANSWERED: Final = frozenset(
     {
@@ -59,24 +59,24 @@ ANSWERED: Final = frozenset(
         "pre_gateway_dispatch",
     }
 )
-"""Hooks whose answer changes something: it is waited for as long as a callback may take."""
+"""Hooks whose result is used: it is waited for until the callback's time limit."""
 
 _boundary_reason: ContextVar[str] = ContextVar("hermes_boundary_reason", default="")
 
 
 def boundary_reason() -> str:
-    """Why the conversation ended whose boundary hook runs now.
+    """Return why the conversation ended whose boundary hook runs now.
 
     ``new_session``, ``session_expired``, ``idle``, ``daily``, ``suspended``,
     ``resume_pending_expired``, ``compression_exhausted``, ``shutdown`` or ``close``; "" outside of
-    a boundary hook. It is no argument of the hooks, because those have two and no more.
+    a boundary hook. The reason is not an argument of the hooks, because those have exactly two.
     """
     return _boundary_reason.get()
 
 
 @contextlib.contextmanager
 def giving_reason(reason: str) -> Iterator[None]:
-    """Let :func:`boundary_reason` answer so inside the block, and on workers it calls."""
+    """Make :func:`boundary_reason` return a reason inside the block, and on workers it calls."""
     token = _boundary_reason.set(reason)
     try:
         yield
@@ -86,7 +86,7 @@ def giving_reason(reason: str) -> Iterator[None]:
 
 @dataclass(eq=False)
 class _Callback:
-    """One registered callback, and since when its present calls have been running."""
+    """One registered callback, and the start times of its running calls."""
 
     call: Callable[..., Any]
     name: str
@@ -99,15 +99,15 @@ class _Callback:
 class HookRegistry:
     """Callbacks by the name of a hook, called in the order they were registered. Any thread.
 
-    Each call runs on a thread of its own, so that one that hangs keeps nobody else from being told.
+    Each call runs on a separate thread, so that one that hangs does not block the others.
 
     Args:
-        clock: Measures how long callbacks take.
-        slow_s: How long one may take, unless it was registered with another limit.
-        known: The names that there are; None: any.
+        clock: The clock that measures how long callbacks take.
+        slow_s: Time limit of a call, unless the callback was registered with another one.
+        known: The known names; None: any.
 
     Attributes:
-        report: Told, on any thread, in words, of a callback that is called no more.
+        report: Called on any thread with the text about a callback that was disabled.
     """
 
     def __init__(
@@ -133,16 +133,16 @@ class HookRegistry:
         plugin: str = "",
         limit_s: float | None = None,
     ) -> Callable[[], None]:
-        """Have a callback called for a hook.
+        """Register a callback for a hook.
 
         Args:
-            name: The hook; an unknown one is kept, for a later version may know it.
-            callback: Called with what the hook carries, by name, on any thread.
-            plugin: Whose it is, for the log.
-            limit_s: How long it may take; None: as long as all.
+            name: The hook; an unknown one is kept, because a later version may know it.
+            callback: Called with the hook's keyword arguments, on any thread.
+            plugin: The plugin it belongs to, for the log.
+            limit_s: Time limit of a call; None: the common limit.
 
         Returns:
-            Takes it back; harmless when called twice.
+            A function that removes it; harmless when called twice.
         """
         words = getattr(callback, "__qualname__", None) or repr(callback)
         called = f"{words} of {plugin}" if plugin else str(words)
@@ -159,19 +159,19 @@ class HookRegistry:
         return take_back
 
     def has(self, name: str) -> bool:
-        """Whether anybody would be called."""
+        """Return whether a hook has callbacks that would be called."""
         with self._lock:
             return any(not entry.off for entry in self._callbacks.get(name, ()))
 
     def invoke(self, name: str, kwargs: Mapping[str, Any]) -> list[Any]:
-        """Call everybody; what they returned, without None. Blocks, for each as long as it may."""
+        """Call all callbacks, return their results without None. Blocks up to their time limits."""
         with self._lock:
             entries = list(self._callbacks.get(name, ()))
         results = (self._await(entry, name, kwargs) for entry in entries if self._may_run(entry))
         return [result for result in results if result is not None]
 
     def _await(self, entry: _Callback, name: str, kwargs: Mapping[str, Any]) -> Any:
-        """Call somebody; None if it did not answer in time. What only listens is not waited for."""
+        """Call one callback; return None on time-out, which is short where no answer is used."""
         wait_s = entry.limit_s if name in ANSWERED else min(entry.limit_s, self._slow_s)
         try:
             return call_within(wait_s, partial(self._call, entry, name, kwargs), name="plugin-hook")
@@ -185,7 +185,7 @@ class HookRegistry:
             return None
 
     def _may_run(self, entry: _Callback) -> bool:
-        """Whether a callback is still called. One that hangs counts without ever returning."""
+        """Return whether a callback may still be called; calls that hang count as overruns."""
         with self._lock:
             if entry.off:
                 return False
@@ -208,7 +208,7 @@ class HookRegistry:
             entry.running[number] = began
         try:
             return entry.call(**kwargs)
-        except BaseException:  # somebody else's code, which may say sys.exit(), too
+        except BaseException:  # foreign code, which may also call sys.exit()
             log.warning("%s failed in %s", entry.name, name, exc_info=True)
             return None
         finally:
@@ -221,7 +221,7 @@ class HookRegistry:
                 log.warning("%s took %.1f s in %s", entry.name, took, name)
 
     def hanging(self) -> list[str]:
-        """Names of the callbacks that run right now and have taken too long already."""
+        """Return the names of running callbacks that have exceeded their time limit."""
         now = self._clock.monotonic()
         with self._lock:
             return [

@@ -1,4 +1,4 @@
-"""Runs plugins that a person agreed to: all at once, each on its own thread, for a bounded time."""
+"""Loading of approved plugins: all in parallel, each on its own thread, for a bounded time."""
 
 import logging
 import re
@@ -27,9 +27,9 @@ class Loaded:
 
     Attributes:
         handler: ``handle`` of an event hook.
-        hooks: What it listens to.
-        commands: What it added to chats.
-        unsupported: What it asked for in vain.
+        hooks: The hooks that it registered for.
+        commands: The commands that it added to chats.
+        unsupported: The unsupported functions that it called.
         error: Why it is not used; "" if it is.
     """
 
@@ -42,12 +42,12 @@ class Loaded:
     _undo: list[Callable[[], None]] = field(default_factory=list)
 
     def take_back(self) -> None:
-        """Nothing of it is called any more."""
+        """Unregister everything it registered."""
         while self._undo:
             self._undo.pop()()
 
     def undo_with(self, undo: Callable[[], None]) -> None:
-        """What belongs to taking it back."""
+        """Add a function that :meth:`take_back` calls."""
         self._undo.append(undo)
 
 
@@ -55,11 +55,11 @@ class Loader:
     """Loads plugins into a registry of hooks and a table of commands.
 
     Args:
-        registry: Gets their callbacks.
-        commands: Gets their commands.
-        profile: What plugins are told.
-        is_reserved: Whether a name is a command of the program.
-        seconds: How long loading may take, for all of them together.
+        registry: The registry for their callbacks.
+        commands: The table for their commands.
+        profile: The profile name passed to plugins.
+        is_reserved: Returns whether a name is a command of the program.
+        seconds: Time limit for loading all of them.
     """
 
     def __init__(
@@ -78,9 +78,9 @@ class Loader:
         self._seconds = seconds
 
     def load(self, found: Sequence[Found]) -> list[Loaded]:
-        """Run them. Blocks, for a bounded time; never raises because of one of them.
+        """Run the plugins. Blocks for a bounded time; never raises because of one of them.
 
-        What they registered counts in the order given here. One that failed or took too long has
+        Their registrations apply in the order given here. A plugin that failed or took too long has
         registered nothing, whatever it still does.
         """
         before = ProcessState()
@@ -143,7 +143,7 @@ def _modules(found: Found, loaded: Loaded, kind: str, first: str) -> SnapshotMod
 
 
 def _register(found: Found, loaded: Loaded, context: PluginContext) -> None:
-    """Import a plugin and let it register; on a thread of its own."""
+    """Import a plugin and call its ``register``; runs on its own thread."""
     register: Any
     if found.kind == "package":
         from importlib.metadata import EntryPoint  # noqa: PLC0415 - 4 MiB that few homes need
@@ -160,7 +160,7 @@ def _register(found: Found, loaded: Loaded, context: PluginContext) -> None:
 
 
 def _import_handler(found: Found, loaded: Loaded, _context: PluginContext) -> Any:
-    """Import an event hook; on a thread of its own."""
+    """Import an event hook; runs on its own thread."""
     handle = getattr(_modules(found, loaded, "hook", "handler.py").load(), "handle", None)
     if not callable(handle):
         raise TypeError("handler.py has no handle(event_type, context)")

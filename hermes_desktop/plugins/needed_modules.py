@@ -1,4 +1,4 @@
-"""Which modules a plugin needs that are not there, found out without running any of it."""
+"""Static detection of modules that a plugin needs and that are missing, without running it."""
 
 import ast
 import importlib.util
@@ -14,19 +14,19 @@ FOREIGN = frozenset(
         *("trajectory_compressor", "tui_gateway"),
     }
 )
-"""Modules of the ``hermes`` program: they belong to its process, also where they can be found."""
+"""Modules of the ``hermes`` program: they belong to its process, even where they can be found."""
 
 _FORGIVING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What is not there.
+    """Modules that are missing.
 
     Attributes:
-        missing: Modules that it cannot begin without.
+        missing: Modules without which it cannot start.
         later: Modules that parts of it need when they are used.
-        broken: Why it cannot be understood at all; "" if it can.
+        broken: Why its code cannot be parsed; "" if it can.
     """
 
     missing: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class _Import:
-    """An import as it stands; ``at_once`` if it happens when the module begins."""
+    """An import statement; ``at_once`` if it runs when the module is imported."""
 
     name: str
     level: int
@@ -45,11 +45,11 @@ class _Import:
 
 
 def needs_of(sources: Mapping[str, bytes], first: str = "__init__.py") -> Needs:
-    """Look at a plugin from its first file on, along what it imports of itself.
+    """Analyze a plugin from its first file, following imports of its own modules.
 
     Args:
         sources: Its Python files by path inside its folder.
-        first: Where it begins.
+        first: The file that is imported first.
     """
     missing: set[str] = set()
     later: set[str] = set()
@@ -62,7 +62,7 @@ def needs_of(sources: Mapping[str, bytes], first: str = "__init__.py") -> Needs:
         try:
             imports = list(_imports(ast.parse(sources[file], file).body, at_once=True))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            # The last two: an expression as deep as no person writes one.
+            # The last two: an expression nested deeper than any human writes.
             words = str(error) or type(error).__name__
             return Needs(broken=f"{file} is no Python that runs here: {words}.")
         for each in imports:
@@ -78,10 +78,10 @@ def needs_of(sources: Mapping[str, bytes], first: str = "__init__.py") -> Needs:
 
 
 def is_there(module: str) -> bool:
-    """Whether a module of the first level can be imported and is not the other program's."""
+    """Return whether a top-level module can be imported and does not belong to ``hermes``."""
     if module in FOREIGN:
         return False
-    if module in sys.modules:  # also those that know nothing of where they are from
+    if module in sys.modules:  # also modules without a spec
         return True
     try:
         return importlib.util.find_spec(module) is not None
@@ -92,7 +92,7 @@ def is_there(module: str) -> bool:
 def _own_files(
     each: _Import, file: str, sources: Mapping[str, bytes]
 ) -> tuple[list[str], list[str]]:
-    """The files that a relative import means, and what of it does not exist."""
+    """Return the files that a relative import refers to, and the names that do not exist."""
     package = file.split("/")[:-1]
     climbs = each.level - 1
     if climbs > len(package):
@@ -125,12 +125,12 @@ def _imports(body: "list[ast.stmt]", *, at_once: bool) -> Iterator[_Import]:
             yield from _imports(_bodies(node), at_once=at_once)
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             yield from _imports(node.orelse, at_once=at_once)
-        else:  # functions, and what happens on some conditions only
+        else:  # functions, and statements that run conditionally
             yield from _imports(_bodies(node), at_once=False)
 
 
 def _bodies(node: ast.AST) -> "list[ast.stmt]":
-    """All statements directly inside a statement."""
+    """Return all statements directly inside a statement."""
     inside: list[ast.stmt] = []
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt):
@@ -141,7 +141,7 @@ def _bodies(node: ast.AST) -> "list[ast.stmt]":
 
 
 def _is_forgiving(node: ast.Try) -> bool:
-    """Whether a failing import inside is expected."""
+    """Return whether a failing import inside is expected."""
     return any(
         handler.type is None
         or not _FORGIVING.isdisjoint(

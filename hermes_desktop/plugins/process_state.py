@@ -1,4 +1,4 @@
-"""What plugins share with the whole program: what they take away when they begin is put back.
+"""Protection of process-wide state from plugins: what they remove while loading is restored.
 
 What they add stays: it is theirs to use, and they run with the rights of the program.
 """
@@ -13,7 +13,7 @@ _STREAMS = ("stdin", "stdout", "stderr")
 
 
 class ProcessState:
-    """The state of the process when it was made. Any thread, before and after plugins are run."""
+    """A snapshot of process-wide state. Any thread, before and after plugins are run."""
 
     def __init__(self) -> None:
         self._path = list(sys.path)
@@ -21,7 +21,7 @@ class ProcessState:
         self._streams = {name: getattr(sys, name) for name in _STREAMS}
 
     def put_back(self) -> tuple[str, ...]:
-        """Put back what is gone, behind what was added; what that was. Logged, too."""
+        """Restore what was removed, behind what was added; log and return the names."""
         found = {
             "sys.path": _put_back(sys.path, self._path),
             "sys.meta_path": _put_back(sys.meta_path, self._finders),

@@ -1,4 +1,4 @@
-"""Programs that hear of hooks: ``hooks:`` in config.yaml, told by JSON, answering by JSON."""
+"""Shell hooks: programs from ``hooks:`` in config.yaml that receive and answer with JSON."""
 
 import hashlib
 import json
@@ -31,13 +31,13 @@ _APART = frozenset({"tool_name", "args", "session_id"})
 
 @dataclass(frozen=True, slots=True)
 class ShellHook:
-    """One program and what it hears of.
+    """One program and the hook it is called for.
 
     Attributes:
         event: The hook.
-        command: As it stands in config.yaml; no shell sees it.
-        matcher: Which tools it is for; a pattern for the whole name, None for all.
-        timeout_s: How long it may take.
+        command: The command from config.yaml; it is not run by a shell.
+        matcher: A pattern for the whole name of the tools it is for, None for all.
+        timeout_s: Its time limit.
     """
 
     event: str
@@ -47,14 +47,14 @@ class ShellHook:
 
     @property
     def key(self) -> str:
-        """How it is called among plugins."""
+        """Its identifier among plugins."""
         return f"shell:{self.event}:{hashlib.sha256(self.command.encode()).hexdigest()[:8]}"
 
     def words(self) -> list[str]:
-        """Program and arguments; a leading ``~`` in each means the person's home.
+        """Return program and arguments; a leading ``~`` in each means the user's home.
 
         Raises:
-            ValueError: A quotation mark has no end, or nothing stands there.
+            ValueError: A quotation mark is not closed, or the command is empty.
         """
         words = [
             str(Path(w).expanduser()) if w.startswith("~") else w for w in shlex.split(self.command)
@@ -64,10 +64,10 @@ class ShellHook:
         return words
 
     def scripts(self, cwd: Path) -> list[Path]:
-        """The files that the command names, but for those of the system. Blocking.
+        """Return the files that the command names, except those of the system. Blocking.
 
         Args:
-            cwd: Where it runs.
+            cwd: The folder in which it runs.
         """
         try:
             words = self.words()
@@ -78,7 +78,7 @@ class ShellHook:
             return []
 
     def contents(self, cwd: Path) -> dict[str, str]:
-        """Digests of those files. Blocking. Args as in :meth:`scripts`."""
+        """Return digests of those files. Blocking. Args as in :meth:`scripts`."""
         digests = {}
         for file in self.scripts(cwd):
             try:
@@ -90,12 +90,12 @@ class ShellHook:
         return digests
 
     def fits(self, tool_name: object) -> bool:
-        """Whether it is for a tool."""
+        """Return whether it applies to a tool."""
         return self.matcher is None or bool(self.matcher.fullmatch(str(tool_name)))
 
 
 def parse_shell_hooks(section: object) -> tuple[list[ShellHook], list[str]]:
-    """Read ``hooks:``; what makes no sense is left out and named."""
+    """Parse ``hooks:``; invalid entries are left out and listed as warnings."""
     hooks: list[ShellHook] = []
     warnings: list[str] = []
     if section in (None, {}):
@@ -138,13 +138,13 @@ def _unique(hooks: list[ShellHook]) -> list[ShellHook]:
     return list(seen.values())
 
 
-# ------------------------------------------------------------------ the list of the hermes command
+# ------------------------------------------------------------ the allowlist of the hermes command
 
 
 def read_allowlist(path: Path) -> dict[tuple[str, str], str | None]:
-    """What a person agreed to in the ``hermes`` command: event and command → date of the script.
+    """Return the approvals of the ``hermes`` command: script date by event and command.
 
-    A list that is missing or cannot be understood allows nothing. Blocking.
+    A list that is missing or cannot be parsed allows nothing. Blocking.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -162,7 +162,7 @@ def read_allowlist(path: Path) -> dict[tuple[str, str], str | None]:
 
 
 def is_as_allowed(hook: ShellHook, mtime: str | None, cwd: Path) -> bool:
-    """Whether the script of a hook still has the date it had when it was agreed to. Blocking."""
+    """Return whether a hook's script still has the date it had when it was approved. Blocking."""
     scripts = hook.scripts(cwd)
     return not scripts or mtime in set(_dates(scripts))
 
@@ -177,16 +177,16 @@ def _dates(files: list[Path]) -> Iterator[str]:
 
 
 class ShellHookCall:
-    """The callback of one hook. Blocks; any thread.
+    """The callback of one shell hook. Blocks; any thread.
 
     Args:
-        hook: Which.
-        environ: The process environment; what is secret in it is left out.
-        cwd: Where it runs.
-        clean: Takes secrets out of text.
-        given_up: Asked now and then; True ends the program.
-        agreed: Digests of its files as they were agreed to; None: whatever they are. With others
-            it is not run: a script may be changed while this program runs.
+        hook: The hook.
+        environ: The process environment; secrets in it are left out.
+        cwd: The folder in which it runs.
+        clean: Removes secrets from text.
+        given_up: Polled while it runs; True ends the program.
+        agreed: Digests of its files as approved; None: not checked. If they differ, it is not run:
+            a script may be changed while this program runs.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class ShellHookCall:
         self._agreed = agreed
 
     def __call__(self, **given: Any) -> dict[str, str] | None:
-        """Run it; what its answer means for the hook."""
+        """Run the program and return what its answer means for the hook."""
         hook = self._hook
         if not hook.fits(given.get("tool_name", "")):
             return None
@@ -233,7 +233,7 @@ class ShellHookCall:
 
 
 def told(event: str, given: Mapping[str, Any], cwd: Path) -> bytes:
-    """What a program reads."""
+    """Return the JSON that a program reads from standard input."""
     arguments = given.get("args")
     payload = {
         "hook_event_name": event,
@@ -255,7 +255,7 @@ def told(event: str, given: Mapping[str, Any], cwd: Path) -> bytes:
 
 
 def answer_of(event: str, ended: Ended) -> dict[str, str] | None:
-    """What the output of a program says; None for nothing."""
+    """Parse the output of a program; None when it has no effect."""
     text = ended.out.decode("utf-8", "replace").strip()
     if not text or ended.cut:
         return None

@@ -1,7 +1,7 @@
-"""Imports modules from what was read of a folder, never from the folder itself.
+"""Importer that loads a plugin's modules from a snapshot of its folder, never from disk.
 
-What a person agreed to is what runs, whatever is written there meanwhile, and no compiled file of
-somebody else's is taken for it.
+The code that the user approved is the code that runs, whatever is written to the folder meanwhile,
+and no foreign compiled file is loaded in its place.
 """
 
 import logging
@@ -20,14 +20,14 @@ log = logging.getLogger(__name__)
 
 
 class SnapshotModules(MetaPathFinder, InspectLoader):
-    """The modules of one plugin, under a name of their own.
+    """The modules of one plugin, under a unique package name.
 
     Args:
         root: Name of the package, or of the only module.
-        folder: Where it was read, for tracebacks and ``__file__``.
+        folder: The folder that was read, for tracebacks and ``__file__``.
         sources: Python files by path inside the folder.
-        first: The file that the root is.
-        owner: Whose words ``print`` writes into the log.
+        first: The file of the root module.
+        owner: The plugin's name, for the log lines written by ``print``.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class SnapshotModules(MetaPathFinder, InspectLoader):
         self._first = first
 
     def load(self) -> ModuleType:
-        """Import the root. Runs the plugin's code; whatever that raises is raised."""
+        """Import the root. Runs the plugin's code and raises whatever it raises."""
         sys.meta_path.insert(0, self)
         spec = self.find_spec(self._root)
         assert spec is not None  # noqa: S101 - the root is known
@@ -56,7 +56,7 @@ class SnapshotModules(MetaPathFinder, InspectLoader):
         return module
 
     def forget(self) -> None:
-        """Let nothing of it be imported any more; what holds it keeps it."""
+        """Make its modules unavailable for import; existing references stay valid."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
         inside = [n for n in sys.modules if n == self._root or n.startswith(f"{self._root}.")]
@@ -80,7 +80,7 @@ class SnapshotModules(MetaPathFinder, InspectLoader):
         if spec is not None:
             spec.has_location = True
             if is_package:
-                spec.submodule_search_locations = []  # nothing is looked for on the disk
+                spec.submodule_search_locations = []  # nothing is searched on disk
         return spec
 
     @override

@@ -1,4 +1,4 @@
-"""What would be forgotten, when, with settings as they would be: counted, not guessed.
+"""Preview of what would be forgotten or deleted, and when, under changed settings.
 
 The counts come from the functions that act: ``gateway.session_expiry`` for chats of the gateway,
 the store's own selection for stored sessions. Nothing is changed.
@@ -26,7 +26,7 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.sessions.bulk_selection import Spared
 
 FRESH_S = 10.0
-"""For how long the chats that were read are counted again without being read again."""
+"""Seconds during which chats are counted again without being re-read."""
 
 _CHECK_EVERY = 500
 _Entries = Mapping[str, SessionEntry]
@@ -34,10 +34,10 @@ _Entries = Mapping[str, SessionEntry]
 
 @dataclass(frozen=True, slots=True)
 class ChatName:
-    """One chat, for a sentence.
+    """One chat, for use in a sentence.
 
     Attributes:
-        label: Its name, else that of the person, else its id.
+        label: Its name, else that of the sender, else its id.
         platform: As stored; "" when unknown.
         silent_since: Local time of its last message.
     """
@@ -53,10 +53,10 @@ class ChatsForgotten:
 
     Attributes:
         days: The limit; 0: never.
-        chats: How many chats there are.
-        count: How many of them would be forgotten.
-        oldest: The one that was silent longest, of those.
-        next: When the next one of the others would be due if it stays silent; None: none.
+        chats: The number of chats.
+        count: The number of those that would be forgotten.
+        oldest: The one of those that has been silent longest.
+        next: When the next one of the others would be due if it stays silent; None: never.
     """
 
     days: int
@@ -68,16 +68,16 @@ class ChatsForgotten:
 
 @dataclass(frozen=True, slots=True)
 class RuleOutlook:
-    """What one rule about new sessions means for the chats under it.
+    """The effect of one rule about new sessions on the chats it applies to.
 
     Attributes:
-        kind: For all chats, for those of a type, or of a platform.
-        name: Of the type or platform.
+        kind: The rule's scope: all chats, those of a type, or those of a platform.
+        name: The name of the type or platform.
         policy: The rule.
-        chats: How many stand under it.
-        idle: How many begin anew with their next message because they were silent for long.
-        daily: How many because the hour has passed.
-        next: When the next one of the others would begin anew if it stays silent.
+        chats: The number of chats it applies to.
+        idle: The number that start a new session with their next message because of the idle time.
+        daily: The number that do so because the hour has passed.
+        next: When the next one of the others would start a new session if it stays silent.
     """
 
     kind: Literal["all", "type", "platform"]
@@ -94,14 +94,14 @@ class StoredDeleted:
     """Stored sessions that would be deleted for good.
 
     Attributes:
-        on: Whether that is switched on.
-        days: How long nobody must have used them.
-        sessions: How many are stored.
-        count: How many of them would go.
-        spared: How many old ones stay all the same, and why.
-        oldest: When the oldest of those that would go began, epoch seconds.
+        on: Whether automatic deletion is switched on.
+        days: The number of days for which they must be unused.
+        sessions: The number of stored sessions.
+        count: The number of those that would be deleted.
+        spared: The number of old sessions that stay nevertheless, and why.
+        oldest: The start of the oldest one to be deleted, epoch seconds.
         not_before: When old sessions are deleted next, epoch seconds; 0: as soon as possible.
-        last: When that was done last.
+        last: The last deletion.
     """
 
     on: bool
@@ -116,7 +116,7 @@ class StoredDeleted:
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """Everything that would be forgotten."""
+    """Everything that would be forgotten or deleted."""
 
     chats: ChatsForgotten
     rules: tuple[RuleOutlook, ...]
@@ -124,13 +124,13 @@ class Forgetting:
 
 
 class ForgettingPreview:
-    """Counts on a thread of its own. Called on the loop.
+    """Computes the preview on a separate thread. Called on the event loop.
 
     Args:
         paths: The home.
         db: Conversations and the routing table.
-        clock: The present.
-        has_work: Whether a chat has background work here, as far as that is known.
+        clock: The clock.
+        has_work: Returns whether a chat has background work here, as far as that is known.
     """
 
     def __init__(
@@ -148,9 +148,9 @@ class ForgettingPreview:
         self._entries: tuple[float, Path, _Entries] | None = None
 
     async def count(self, wished: Wished) -> Forgetting:
-        """Count for settings as they would be.
+        """Compute the counts for settings as they would be.
 
-        Cancelling ends the counting itself, too, at the next opportunity.
+        Cancelling also ends the computation itself at the next opportunity.
 
         Raises:
             HermesError: The history cannot be read now.
@@ -163,7 +163,7 @@ class ForgettingPreview:
             raise
 
     def count_now(self, wished: Wished, stop: threading.Event | None = None) -> Forgetting:
-        """The same, blocking.
+        """Compute the same, blocking.
 
         Raises:
             CancelledError: ``stop`` was set.
@@ -179,11 +179,11 @@ class ForgettingPreview:
         return Forgetting(chats, rules, self._stored(wished, stop))
 
     def close(self) -> None:
-        """Count nothing more; never waits."""
+        """Stop the worker; never waits."""
         self._worker.close()
 
     def _chats(self, folder: Path) -> _Entries:
-        """Read anew after a while only: the counts follow each letter that is typed."""
+        """Re-read the chats only after a while, as the counts are updated with each key typed."""
         now = self._clock.monotonic()
         if self._entries is None or now - self._entries[0] > FRESH_S or self._entries[1] != folder:
             self._entries = (now, folder, RoutingFiles(folder).look(self._db))
@@ -203,7 +203,7 @@ class ForgettingPreview:
     def _next_forgotten(
         self, left: Sequence[SessionEntry], now: datetime, days: int
     ) -> datetime | None:
-        """Of those that nothing keeps: asked of the same function, at the time in question."""
+        """Return when the next chat is due, by the same function evaluated at that time."""
         for entry in sorted(left, key=lambda each: each.updated_at):
             due = entry.updated_at + timedelta(days=days, seconds=1)
             if due > now and stale_keys({"": entry}, due, days, self._has_work):
@@ -249,7 +249,7 @@ class ForgettingPreview:
     def _next_reset(
         self, entry: SessionEntry, config: GatewayConfig, now: datetime
     ) -> datetime | None:
-        """When it would begin anew if it stays silent: the first moment the policy says so."""
+        """Return when a silent chat would start a new session: when the policy first says so."""
         policy = config.get_reset_policy(entry.platform, entry.chat_type)
         hour = now.replace(hour=policy.at_hour, minute=0, second=0, microsecond=0)
         moments = (
@@ -282,7 +282,7 @@ class ForgettingPreview:
 def _rule_of(
     entry: SessionEntry, config: GatewayConfig
 ) -> tuple[Literal["all", "type", "platform"], str]:
-    """As ``GatewayConfig.get_reset_policy`` looks: the platform's, else the type's."""
+    """Find the rule as ``GatewayConfig.get_reset_policy`` does: the platform's, else the type's."""
     if entry.platform is not None and entry.platform in config.reset_by_platform:
         return "platform", entry.platform.value
     if entry.chat_type in config.reset_by_type:
