@@ -50,7 +50,7 @@ def _finished(answer: Any) -> Any:
     """Return the result of a coroutine, run in an event loop of its own."""
     if not inspect.isawaitable(answer):
         return answer
-    import asyncio  # noqa: PLC0415 - needed only by a plugin that uses it
+    import asyncio  # noqa: PLC0415 - only for a plugin that uses it
 
     async def wait() -> Any:
         return await answer

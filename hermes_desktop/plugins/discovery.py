@@ -128,7 +128,7 @@ def _look(
 
 def find_packages(wanted: Wanted = lambda _key: True) -> Iterator[Found]:
     """Yield the installed packages that offer plugins. Blocking; imports none of them."""
-    from importlib import metadata  # noqa: PLC0415 - only homes with plugins search
+    from importlib import metadata  # noqa: PLC0415 - only homes with plugins look
 
     points = metadata.entry_points(group=GROUP)
     for point in sorted(points, key=lambda each: each.name):

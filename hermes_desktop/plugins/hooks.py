@@ -1,7 +1,7 @@
 """The available hooks with their arguments, and a callback registry that protects its callers.
 
-Callbacks are foreign code: they may raise, hang or disappear. One that raises is logged. One that
-took too long three times is disabled until the program starts again.
+Callbacks are third-party code: they may raise, hang or disappear. One that raises is logged. One
+that took too long three times is disabled until the program starts again.
 """
 
 import contextlib
@@ -208,7 +208,7 @@ class HookRegistry:
             entry.running[number] = began
         try:
             return entry.call(**kwargs)
-        except BaseException:  # foreign code, which may also call sys.exit()
+        except BaseException:  # third-party code, which may also call sys.exit()
             log.warning("%s failed in %s", entry.name, name, exc_info=True)
             return None
         finally:

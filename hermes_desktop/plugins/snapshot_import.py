@@ -1,7 +1,7 @@
 """Importer that loads a plugin's modules from a snapshot of its folder, never from disk.
 
 The code that the user approved is the code that runs, whatever is written to the folder meanwhile,
-and no foreign compiled file is loaded in its place.
+and no compiled file found there is loaded in its place.
 """
 
 import logging

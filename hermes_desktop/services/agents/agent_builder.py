@@ -70,7 +70,7 @@ class AgentBuilder:
         prompts: The system prompts that its agents send.
     """
 
-    def __init__(  # noqa: PLR0913 - the dependencies of agents
+    def __init__(  # noqa: PLR0913 - what agents are made of
         self,
         paths: HermesPaths,
         db: SessionDB,

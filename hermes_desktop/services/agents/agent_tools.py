@@ -52,7 +52,7 @@ class AgentTools:
         processes: The table of background processes, if it is shared with other parts.
     """
 
-    def __init__(  # noqa: PLR0913 - the dependencies of tools
+    def __init__(  # noqa: PLR0913 - what tools work with
         self,
         paths: HermesPaths,
         db: SessionDB,

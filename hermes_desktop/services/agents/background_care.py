@@ -69,7 +69,7 @@ class BackgroundCare:
         loop = asyncio.get_running_loop()
 
         def ended(info: ProcessInfo) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is gone, and with it all chats
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and all chats with it
                 loop.call_soon_threadsafe(self._tell_end, info)
 
         self._leave = table.on_end(ended)

@@ -40,7 +40,7 @@ class PluginCare:
         seconds: Time limit for loading all of them.
     """
 
-    def __init__(  # noqa: PLR0913 - the dependencies of plugins
+    def __init__(  # noqa: PLR0913 - what surrounds them
         self,
         paths: HermesPaths,
         *,

@@ -1,7 +1,7 @@
 """Builders of the program's services, each for one kind of program.
 
-Imports are inside the builders, so that a session list on the command line loads neither asyncio,
-httpx, keyring nor Qt.
+Imports are inside the builders, so that a session list on the command line does not load asyncio,
+httpx, keyring or Qt.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hermes_desktop.services.assembly.hosting_services import GatewayServices
 
 
-def build_services(  # noqa: PLR0913 - the environment of the program
+def build_services(  # noqa: PLR0913 - what surrounds the program
     paths: HermesPaths,
     *,
     redactor: SecretRedactor,

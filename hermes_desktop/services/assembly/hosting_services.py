@@ -123,7 +123,7 @@ def join_gateway(
     )
 
 
-def hosted_parts(  # noqa: PLR0913 - the dependencies of a gateway
+def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
     setup: HostSetup,
     db: SessionDB,
     bus: EventBus,

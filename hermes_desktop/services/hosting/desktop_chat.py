@@ -37,7 +37,12 @@ _ANSWERED_ELSEWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class ChatReadiness:
-    """Whether a message can be sent and, if not, what is missing."""
+    """Whether a message can be sent and, if not, what is missing.
+
+    Attributes:
+        model: Name of the model that would answer, "" when there is none.
+        title: What is missing, "" when ready. ``detail`` and ``hint`` belong to it.
+    """
 
     ready: bool
     model: str = ""
@@ -65,7 +70,7 @@ class DesktopChat:
         turns: Detects turns that other programs run.
     """
 
-    def __init__(  # noqa: PLR0913 - the dependencies of a chat
+    def __init__(  # noqa: PLR0913 - what a chat touches
         self,
         adapter: DesktopAdapter,
         db: SessionDB,

@@ -266,7 +266,7 @@ class GatewayHost(PlatformWishes):
             self._undone.follow(promised=False)
             await self._board.published()
 
-    # Hosting lives
+    # Lifecycle
 
     async def _bring_up(self, *, insist: bool, take_over: bool = False) -> None:
         if self._identity is None or self._closing:

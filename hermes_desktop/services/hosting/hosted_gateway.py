@@ -293,7 +293,7 @@ class HostedGateway:
             if platform is not None:
                 self._platforms.token_lost(platform, owner)
 
-    def _be_quiet(self, wanted: bool) -> None:  # noqa: FBT001 - the value that the check found
+    def _be_quiet(self, wanted: bool) -> None:  # noqa: FBT001 - what was found
         """Refuse new turns for as long as the drain request file exists."""
         self._runner.refuse_turns(asked_to_drain() if wanted else None)
         self._calls.explain(asked_to_drain().title if wanted else "")

@@ -40,7 +40,7 @@ class HostingIdentity:
             does not stop while another one runs.
     """
 
-    def __init__(  # noqa: PLR0913 - everything that it connects
+    def __init__(  # noqa: PLR0913 - what it stands between
         self,
         paths: HermesPaths,
         *,

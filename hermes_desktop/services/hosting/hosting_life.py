@@ -48,7 +48,7 @@ _CANCEL_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class LifeParts:
-    """The dependencies of a life.
+    """The dependencies of a lifecycle.
 
     Attributes:
         make_hosted: Builds a gateway from freshly read settings.
@@ -108,11 +108,11 @@ class HostingLife:
             self._parts.identity.give_up_take_over()
 
     async def settled(self) -> None:
-        """Wait until the gateway runs or the life is over."""
+        """Wait until the gateway runs or the lifecycle has ended."""
         await self._settled.wait()
 
     async def run(self) -> None:
-        """Run the life. Raises only on bugs, and releases everything even then."""
+        """Run the lifecycle. Raises only on bugs, and releases everything even then."""
         try:
             found = await self._begin()
             while found is not None:

@@ -1,4 +1,7 @@
-"""Checks made before a home is claimed: what would stand in the way of hosting it. Blocking."""
+"""Checks before a home is claimed, for anything that prevents hosting it.
+
+Blocking: not for use on the event loop.
+"""
 
 import os
 from collections.abc import Callable, Mapping

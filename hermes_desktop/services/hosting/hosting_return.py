@@ -108,7 +108,7 @@ class Return:
 
 
 def _left_unfinished(home: Path, gateway: ForeignGateway) -> bool:
-    """Whether the state file still says that this gateway runs."""
+    """Return whether the state file still says that this gateway runs."""
     state = read_json(home / STATE_FILE)
     record = parse_record(state)
     return (

@@ -86,7 +86,7 @@ def system_registry() -> Registry:
         HermesError: This is not Windows.
     """
     try:
-        import winreg  # noqa: PLC0415 - exists only on Windows
+        import winreg  # noqa: PLC0415 - only there
     except ImportError:
         raise HermesError("There is no registry on this system.") from None
     return _SystemRegistry(winreg)

@@ -44,7 +44,7 @@ def open_secrets(paths: HermesPaths, clock: Clock) -> SecretAccess:
 
 def _label(name: str, paths: HermesPaths) -> str:
     """Return the display name of an entry: which secret, of which home."""
-    from hermes_desktop.services.secrets.known_secrets import SECRETS  # noqa: PLC0415 - needed only when one is stored
+    from hermes_desktop.services.secrets.known_secrets import SECRETS  # noqa: PLC0415 - only who keeps one needs it
 
     what = SECRETS[name].label if name in SECRETS else name
     return f"Hermes Desktop, {what} ({paths.home})"
@@ -86,7 +86,7 @@ def model_key_warnings(environ: Mapping[str, str]) -> tuple[str, ...]:
     found = secret_warnings(environ)
     if not found:
         return ()
-    from hermes_desktop.services.secrets.known_secrets import SECRETS  # noqa: PLC0415 - needed only with warnings
+    from hermes_desktop.services.secrets.known_secrets import SECRETS  # noqa: PLC0415 - only where there are some
 
     return tuple(
         words for name, words in found.items() if name not in SECRETS or not SECRETS[name].platform

@@ -27,8 +27,8 @@ class DesktopConfig:
         start_hidden: Whether the window stays closed at the start, where a tray icon can open it.
         close_to_tray: Whether closing the window leaves the program running.
         colour_scheme: Light, dark, or as set in the system.
-        notify_approvals: Whether a question of the assistant is notified while the window is
-            hidden.
+        notify_approvals: Whether the user is notified of the assistant's questions while the window
+            is hidden.
         notify_finished: The same for a finished reply; ``notify_platforms`` for a platform that is
             no longer reached; ``notify_requests`` for a sender who requests access.
     """

@@ -69,7 +69,7 @@ class PlatformChecker:
         redactor: The redactor that tried secrets are registered with, as a check may log them.
     """
 
-    def __init__(  # noqa: PLR0913 - the dependencies of a check
+    def __init__(  # noqa: PLR0913 - what an answer takes
         self,
         paths: HermesPaths,
         environ: Mapping[str, str],

@@ -50,7 +50,10 @@ class SecretsFace(ABC):
         return await self._keyring.run(self._secrets.check)
 
     async def move_secret(self, name: str) -> Applied:
-        """Move a secret from the files to the keyring. Raises as :meth:`SecretsBook.move`."""
+        """Move a secret from ``.env`` and config.yaml to the keyring.
+
+        Raises as :meth:`SecretsBook.move`.
+        """
         return await self._with_secret(name, self._secrets.move)
 
     async def move_secret_back(self, name: str) -> Applied:

@@ -86,7 +86,7 @@ def write_json_lines(path: Path, found: Iterable[Mapping[str, Any]], *, force: b
         return count
 
 
-def write_markdown(  # noqa: PLR0913 - each is a choice or a dependency of the caller
+def write_markdown(  # noqa: PLR0913 - each is a choice or a wire of the caller
     db: SessionDB,
     ids: Sequence[str],
     folder: Path,
