@@ -40,7 +40,7 @@ def items(*parts: str) -> str:
 
 
 def cost_words(cost: Cost) -> str:
-    """Format costs as ``0.2500 US dollars``, ``at least about …``, or ``not known`` (never zero)."""
+    """Format costs as ``0.2500 US dollars``, ``at least about …``, or ``not known``, never zero."""
     if cost.usd is None:
         return "not known"
     least = "at least " if cost.partial else ""
