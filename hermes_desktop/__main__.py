@@ -1,15 +1,15 @@
-"""Where every way to start the program begins: ``python -m``, the scripts, a frozen executable.
+"""The entry point of every way to start: ``python -m``, the scripts, a frozen executable.
 
-A frozen program starts itself once more as the process that other Hermes programs see as the
-gateway (:mod:`hermes_desktop.gateway.identity.identity`). Its first argument is looked at before
-anything is imported, so that it is small and starts at once.
+A frozen program starts itself a second time as the process that other Hermes programs see as the
+gateway (:mod:`hermes_desktop.gateway.identity.identity`). Its first argument is checked before
+anything is imported, so that this process stays small and starts immediately.
 """
 
 import sys
 
 
 def main() -> int:
-    """Run whatever the command line asks for; returns the exit code."""
+    """Run what the command line requests and return the exit code."""
     if sys.argv[1:2] == ["hermes-gateway"]:
         from hermes_desktop.gateway.identity.identity import main as hold_home
 

@@ -1,4 +1,4 @@
-"""Starts the desktop program, or says why it cannot start. Importing this loads no Qt."""
+"""Start the desktop program, or report why it cannot start. Importing this module loads no Qt."""
 
 import os
 import platform
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 _WITHOUT_QT = ("hermes_desktop.services.assembly.desktop_services", "markdown_it")
 _WITH_QT = ("hermes_desktop.ui.chat.chat_page", "hermes_desktop.ui.start.desktop_program")
-"""What the window is made of, in two portions that need about as much memory to load."""
+"""Modules of the window, in two groups that need about as much memory to load."""
 
 
 @dataclass(frozen=True, slots=True)
 class DesktopOptions:
-    """What was asked for on the command line.
+    """The options of the command line.
 
     Attributes:
-        paths: The home; None with ``demo``, which makes its own.
+        paths: The home; None with ``demo``, which creates its own.
         hidden: Start without showing the window.
         demo: Show a made-up history in a temporary home.
-        screenshot: With ``demo``: save a picture of the window there and end.
+        screenshot: With ``demo``: save a picture of the window to this file and exit.
         color_scheme: ``system``, ``light`` or ``dark``.
     """
 
@@ -50,7 +50,7 @@ def run_desktop(options: DesktopOptions) -> int:
 
     Raises:
         NoDisplayError: There is no display, or a system library is missing (exit code 3).
-        HermesError: Something else a person can act on.
+        HermesError: Another failure that the user can act on.
     """
     if options.screenshot is not None:
         _use_no_screen()
@@ -63,10 +63,10 @@ def run_desktop(options: DesktopOptions) -> int:
 
 
 def run_self_test() -> int:
-    """Load Qt, open a temporary history, and say which versions did it.
+    """Load Qt, open a temporary history, and print the versions that were used.
 
     Returns:
-        0; whatever fails is raised.
+            0; every failure is raised.
     """
     _use_no_screen()
     _check_qt()
@@ -108,12 +108,12 @@ def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) 
 
 
 def _use_no_screen() -> None:
-    """Let Qt draw into memory, unless another platform was asked for."""
+    """Make Qt render into memory, unless another platform is set."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 
 def _check_qt() -> None:
-    """Find out whether a window is possible before Qt aborts the process over it."""
+    """Check that a window can be opened, because Qt would abort the process."""
     from hermes_desktop.ui.start.display_check import check_display, missing_library
 
     check_display(os.environ)

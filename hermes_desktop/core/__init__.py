@@ -1,1 +1,1 @@
-"""Words everybody shares: errors, events, ids, paths, clocks, threads. No Qt, SQLite or network."""
+"""Shared basics: errors, events, ids, paths, clocks, threads. No Qt, SQLite or network."""

@@ -1,4 +1,4 @@
-"""Where the time comes from, so that tests can move it."""
+"""The clock interface, which tests replace with a clock they control."""
 
 import time
 from datetime import datetime
@@ -6,32 +6,32 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What parts of the program need of time."""
+    """The time functions that the program uses."""
 
     def time(self) -> float:
-        """Seconds since the epoch, UTC."""
+        """Return the seconds since the epoch, UTC."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never go back; only differences mean something."""
+        """Return seconds that never decrease; only differences are meaningful."""
         ...
 
     def now(self) -> datetime:
-        """Local wall-clock time without a zone, as the routing index stores it."""
+        """Return the local wall-clock time without a zone, as the routing index stores it."""
         ...
 
 
 class SystemClock:
-    """The machine's own clocks."""
+    """The clocks of the operating system."""
 
     def time(self) -> float:
-        """Seconds since the epoch, UTC."""
+        """Return the seconds since the epoch, UTC."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
+        """Return seconds that never decrease."""
         return time.monotonic()
 
     def now(self) -> datetime:
-        """Local wall-clock time without a zone."""
+        """Return the local wall-clock time without a zone."""
         return datetime.now()  # noqa: DTZ005 - the routing index is naive local by format

@@ -1,4 +1,4 @@
-"""Asks the control socket of a gateway who it is. Blocking, for about a second at most."""
+"""Client of a gateway's control socket that asks for its identity. Blocks for about a second."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ from hermes_desktop.core.home_kind import Answer
 
 NAME = "gateway.sock"
 PATH_FILE = "gateway.sock.path"
-"""Names the socket where the home's own path is too long for one."""
+"""File that contains the socket's path where the home's own path is too long for a socket."""
 _ANSWER_S = 1.0
 _MOST_BYTES = 256 * 1024
 _QUESTION = b'{"protocol":1,"id":"hermes-desktop","verb":"identify","params":{}}\n'
@@ -23,12 +23,12 @@ _QUESTION = b'{"protocol":1,"id":"hermes-desktop","verb":"identify","params":{}}
 def ask_gateway(
     home: Path, served: Path | None = None, *, monotonic: Callable[[], float] = time.monotonic
 ) -> Answer:
-    """Find out which kind of gateway answers for a home.
+    """Determine which kind of gateway answers for a home.
 
     Args:
         home: The folder with the socket.
-        served: The home it is asked about, where that is another one: a gateway may serve several.
-        monotonic: Measures how long is waited.
+        served: The home in question, if it is a different one: a gateway may serve several.
+        monotonic: The clock for the time-out.
     """
     found = socket_path(home)
     if found is None:
@@ -45,7 +45,7 @@ def ask_gateway(
 
 
 def socket_path(home: Path) -> Path | None:
-    """Where the control socket of a home is; None when there is none."""
+    """Return the path of a home's control socket; None when there is none."""
     path = home / NAME
     if not _is_socket(path):
         try:
@@ -65,10 +65,10 @@ def _is_socket(path: Path) -> bool:
 
 
 def _identify(path: Path, monotonic: Callable[[], float]) -> Mapping[str, Any]:
-    """One line there, one line back.
+    """Send one line and read one line.
 
     Raises:
-        OSError: Nothing answers, or not in time.
+        OSError: There is no answer, or not in time.
         ValueError: The answer is not understood.
     """
     end = monotonic() + _ANSWER_S
@@ -94,7 +94,7 @@ def _identify(path: Path, monotonic: Callable[[], float]) -> Mapping[str, Any]:
 
 
 def _serves(result: Mapping[str, Any], home: Path, served: Path | None) -> bool:
-    """Whether the gateway writes the conversations of that home, as far as it says.
+    """Return whether the gateway reports that it writes the conversations of that home.
 
     A copied home still names the socket of the home it was copied from.
     """

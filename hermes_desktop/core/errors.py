@@ -1,40 +1,40 @@
-"""The failures a person can act on.
+"""The failures that a user can act on.
 
     HermesError                 title, detail, hint; shown once, by one presenter
-    ├── UsageError              what was asked for makes no sense
+    ├── UsageError              the request makes no sense
     ├── NotFoundError           no such session
-    ├── AmbiguousError          more than one session fits
-    ├── RefusedError            we will not do that, and say why
-    │   └── CancelledError      the person stopped it
-    ├── BusyError               somebody else holds it; later works
-    │   └── StillBusyError          it was waited for in vain
+    ├── AmbiguousError          more than one session matches
+    ├── RefusedError            refused, with the reason
+    │   └── CancelledError      cancelled by the user
+    ├── BusyError               held elsewhere; retrying later works
+    │   └── StillBusyError          the wait for it timed out
     ├── StateError              state.db cannot do it
     │   ├── StateUnavailableError   it cannot be opened at all
-    │   └── StateReadOnlyError      it may be looked at, not written
-    ├── ConfigError             config.yaml or .env cannot be understood
+    │   └── StateReadOnlyError      it can be read, not written
+    ├── ConfigError             config.yaml or .env cannot be parsed
     └── ProviderError           the model did not answer
         ├── NotConfiguredError      no model is set
-        ├── CannotReachError        nobody answers there
-        ├── ModelRefusedError       the endpoint said no
+        ├── CannotReachError        the endpoint cannot be reached
+        ├── ModelRefusedError       the endpoint refused the request
         ├── TooLongError            the conversation does not fit
-        └── BrokenStreamError       it began to answer and stopped
+        └── BrokenStreamError       the response broke off
 
-Everything else that is raised is a bug and is treated as one. This module imports nothing.
+Every other exception is a bug and is treated as one. This module imports nothing.
 """
 
 from typing import ClassVar
 
 
 class HermesError(Exception):
-    """A failure with words for a person.
+    """A failure with a message for the user.
 
     Args:
         title: What happened, one sentence without a code, ending with a full stop.
-        detail: Why, as far as we know: path, answer of the server, name of the holder.
+        detail: The cause, as far as it is known: path, server response, name of the holder.
         hint: What to do about it, an imperative sentence.
 
     Attributes:
-        exit_code: What the command line returns for it.
+        exit_code: The exit code of the command line for it.
     """
 
     exit_code: ClassVar[int] = 1
@@ -56,62 +56,62 @@ class UsageError(HermesError):
 
 
 class NotFoundError(HermesError):
-    """There is no session of that id or title."""
+    """There is no session with that id or title."""
 
     exit_code = 3
 
 
 class AmbiguousError(HermesError):
-    """More than one session fits what was typed."""
+    """More than one session matches the input."""
 
     exit_code = 4
 
 
 class RefusedError(HermesError):
-    """We will not do that, and the text says why."""
+    """The operation is refused; the message gives the reason."""
 
     exit_code = 5
 
 
 class CancelledError(RefusedError):
-    """The person stopped it."""
+    """The user cancelled the operation."""
 
 
 class BusyError(HermesError):
-    """Another process or turn holds what is needed; trying later works."""
+    """Another process or turn holds what is needed; retrying later works."""
 
     exit_code = 6
 
 
 class StillBusyError(BusyError):
-    """Another program's turn was waited for, and did not end in time."""
+    """The wait for another program's turn timed out."""
 
     exit_code = 7
 
 
 class StateError(HermesError):
-    """state.db cannot do what was asked."""
+    """state.db cannot do what was requested."""
 
 
 class StateUnavailableError(StateError):
-    """state.db cannot be opened: unreadable, foreign, damaged, on a missing path."""
+    """state.db cannot be opened: unreadable, foreign, damaged, or on a missing path."""
 
 
 class StateReadOnlyError(StateError):
-    """state.db may be looked at but not written: other version, rights, read-only disk."""
+    """state.db can be read but not written: other version, permissions, read-only disk."""
 
 
 class ConfigError(HermesError):
-    """config.yaml, .env or gateway.json cannot be understood."""
+    """config.yaml, .env or gateway.json cannot be parsed."""
 
 
 class ProviderError(HermesError):
-    """The model did not answer; one of the subclasses says in which way.
+    """The model did not answer; the subclass tells how it failed.
 
     Attributes:
-        kind: A stable word for logs, results and tests.
-        status: HTTP status when there was one, else None.
-        reason: Why it said no, where that is known: ``auth``, ``billing``, ``rate_limit``,
+        kind: A stable identifier for logs, results and tests.
+        status: The HTTP status if there was one, else None.
+        reason: The reason for the refusal, if known: ``auth``, ``billing``, ``rate_limit``,
             ``model_missing``, ``overload``, ``policy``, ``address``, ``empty``; else "".
     """
 
@@ -132,19 +132,19 @@ class ProviderError(HermesError):
 
 
 class NotConfiguredError(ProviderError):
-    """No model is set, so nobody can be asked."""
+    """No model is configured."""
 
     kind = "not_configured"
 
 
 class CannotReachError(ProviderError):
-    """Nobody answers at the endpoint: refused, no such host, time-out, broken TLS."""
+    """The endpoint cannot be reached: connection refused, no such host, time-out, broken TLS."""
 
     kind = "cannot_reach"
 
 
 class ModelRefusedError(ProviderError):
-    """The endpoint answered, and the answer was no (401, 403, 404, 429, 5xx, not JSON)."""
+    """The endpoint refused the request (401, 403, 404, 429, 5xx) or did not answer with JSON."""
 
     kind = "refused"
 
@@ -156,6 +156,6 @@ class TooLongError(ProviderError):
 
 
 class BrokenStreamError(ProviderError):
-    """The endpoint began to answer and then stopped or sent nonsense."""
+    """The endpoint started to answer and then stopped or sent invalid data."""
 
     kind = "broken_stream"

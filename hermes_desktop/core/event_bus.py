@@ -1,8 +1,9 @@
-"""Typed subscribe and publish on one thread.
+"""Typed publish and subscribe on one thread.
 
-Publishers call :meth:`EventBus.publish` on the thread that owns the loop; work on other threads
-comes back with ``loop.call_soon_threadsafe`` first. Subscribers run at once, in the order they
-subscribed, and must not block. A subscriber that raises is logged and hurts nobody else.
+Publishers call :meth:`EventBus.publish` on the thread that owns the loop; other threads switch to
+it with ``loop.call_soon_threadsafe`` first. Subscribers are called synchronously, in the order of
+subscription, and must not block. An exception of a subscriber is logged and does not affect the
+others.
 """
 
 import logging
@@ -19,14 +20,14 @@ E = TypeVar("E", bound=Event)
 
 @dataclass(slots=True, eq=False)
 class _Subscription:
-    """Compared by identity: the same function may subscribe twice."""
+    """One subscription, compared by identity: the same function may subscribe twice."""
 
     subscriber: Callable[[Any], None]
     active: bool = True
 
 
 class EventBus:
-    """Delivers each event to those who asked for its class."""
+    """Delivers each event to the subscribers of its class."""
 
     def __init__(self) -> None:
         self._subscriptions: dict[type, list[_Subscription]] = {}
@@ -50,11 +51,11 @@ class EventBus:
         return unsubscribe
 
     def publish(self, event: Event) -> None:
-        """Hand an event to its subscribers, now, on this thread."""
+        """Deliver an event to its subscribers, synchronously on this thread."""
         for subscription in tuple(self._subscriptions.get(type(event), ())):
             if not subscription.active:
                 continue
             try:
                 subscription.subscriber(event)
-            except Exception:  # one bad listener must not silence the others
+            except Exception:  # one failing subscriber must not affect the others
                 log.exception("A subscriber of %s failed", type(event).__name__)

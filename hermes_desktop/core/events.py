@@ -1,7 +1,7 @@
-"""What happened, as frozen records. One class per kind of news; no behaviour.
+"""The events of the program, as frozen records. One class per kind of event; no behavior.
 
-*Liveliness* (turns, gateway status) is published by whoever does it. *Data* (which sessions
-changed) is published by the state watcher alone, whoever wrote.
+*Activity* events (turns, gateway status) are published by the component that is active. *Data*
+events (which sessions changed) are published by the state watcher alone, whichever program wrote.
 """
 
 from dataclasses import dataclass
@@ -70,12 +70,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class SessionsChanged:
-    """Rows of state.db are not what they were.
+    """Rows of state.db have changed.
 
     Attributes:
         session_ids: Sessions whose row or messages changed (or appeared).
-        removed_ids: Sessions whose row is gone.
-        reload_all: True when we cannot tell which; everything must be read again.
+        removed_ids: Sessions whose row was deleted.
+        reload_all: True when the changed sessions are unknown; everything must be read again.
     """
 
     session_ids: frozenset[str] = frozenset()
@@ -85,23 +85,23 @@ class SessionsChanged:
 
 @dataclass(frozen=True, slots=True)
 class StateFileChanged:
-    """The file behind state.db was replaced, vanished or came back."""
+    """The file behind state.db was replaced, vanished or reappeared."""
 
     description: str
 
 
 @dataclass(frozen=True, slots=True)
 class StoreConditionChanged:
-    """Whether conversations may be written here is not what it was; ask the store."""
+    """Whether conversations may be written has changed; query the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingChanged:
-    """One setting that was changed.
+    """One changed setting.
 
     Attributes:
-        key: Its name; of a secret the variable.
-        effect: When it counts: ``live``, ``reconnect``, ``restart`` or ``next start``.
+        key: Its name; for a secret, the variable.
+        effect: When it takes effect: ``live``, ``reconnect``, ``restart`` or ``next start``.
         platform: The platform it belongs to, "" for none.
     """
 
@@ -112,23 +112,23 @@ class SettingChanged:
 
 @dataclass(frozen=True, slots=True)
 class SettingsChanged:
-    """Settings were changed here; what they are now stands in the files."""
+    """Settings were changed here; the current values are in the files."""
 
     changes: tuple[SettingChanged, ...]
 
 
 OFFERED_SESSION = "session:"
-"""Begins the key of a notice whose action opens a session; its id follows."""
+"""Prefix of the key of a notice whose action opens a session; the session's id follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something to tell a person in the strip above the page.
+    """A notice to the user in the strip above the page.
 
     Attributes:
         level: How it is drawn and how long it stays (errors stay).
         key: Notices of the same key replace each other; "" never replaces.
-        action: Words of the button in it, "" for none; what it does is known by the key.
+        action: Label of its button, "" for none; the key determines what the button does.
     """
 
     level: Literal["info", "ok", "warning", "error"]
@@ -141,7 +141,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class NoticeCleared:
-    """The matter of the notice with this key is settled."""
+    """The cause of the notice with this key is resolved."""
 
     key: str
 

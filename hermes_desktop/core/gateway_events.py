@@ -1,4 +1,4 @@
-"""What happens to the gateway and its platforms, as frozen records."""
+"""Events of the gateway and its platforms, as frozen records."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -22,15 +22,15 @@ HealthState = Literal[
 
 @dataclass(frozen=True, slots=True)
 class PlatformHealth:
-    """How one messaging platform is doing, computed when it was asked for.
+    """The health of one messaging platform, computed on request.
 
     Attributes:
         name: Value of the platform, such as ``telegram``.
-        state: ``connected`` only while its server was heard of lately; ``silent`` when it should
-            have been and was not; ``unavailable`` when this version cannot serve it.
-        last_heard_at: When its server was last heard of, in seconds since the epoch.
-        detail: One sentence for a person, "" when all is well.
-        next_try_at: When connecting is tried again, in seconds since the epoch.
+        state: ``connected`` only if its server has responded recently; ``silent`` when a response
+            is overdue; ``unavailable`` when this version cannot serve it.
+        last_heard_at: When its server last responded, in seconds since the epoch.
+        detail: One sentence for the user, "" when all is well.
+        next_try_at: When the next connection attempt is made, in seconds since the epoch.
     """
 
     name: str
@@ -45,9 +45,9 @@ class OtherGateway:
     """The gateway of another program that runs for this home.
 
     Attributes:
-        name: What it is, for a person: ``hermes gateway`` or ``another Hermes Desktop``.
-        started_at: When its process began, in seconds since the epoch; None when nobody tells.
-        state: What it says about itself, "" when it does not.
+        name: Its name for the user: ``hermes gateway`` or ``another Hermes Desktop``.
+        started_at: When its process started, in seconds since the epoch; None if unknown.
+        state: The state it reports, "" if it reports none.
     """
 
     name: str
@@ -59,11 +59,11 @@ class OtherGateway:
 
 @dataclass(frozen=True, slots=True)
 class HostingRefusal:
-    """Why the gateway was not started, and what a person can do about it.
+    """The reason why the gateway was not started, and what the user can do about it.
 
     Attributes:
-        would_not_run: What others would wait for in vain if the gateway were started here.
-        may_insist: Whether starting it all the same makes sense.
+        would_not_run: Work that would not be done if the gateway were started here.
+        may_insist: Whether starting it anyway makes sense.
     """
 
     title: str
@@ -75,13 +75,13 @@ class HostingRefusal:
 
 @dataclass(frozen=True, slots=True)
 class UndoneWork:
-    """Work that ``hermes`` expects of a running gateway and that Hermes Desktop does not do.
+    """Work that ``hermes`` expects from a running gateway and that Hermes Desktop does not do.
 
     Attributes:
         jobs: How many scheduled jobs.
         cards: How many kanban cards.
         job_names: Some of the jobs, each in one short line.
-        board_names: Some of the boards, likewise.
+        board_names: Some of the boards, in the same form.
         boards: How many boards the cards are on.
     """
 
@@ -94,20 +94,20 @@ class UndoneWork:
 
 @dataclass(frozen=True, slots=True)
 class GatewayStatusChanged:
-    """The embedded gateway went to another state.
+    """The state of the embedded gateway changed.
 
     Attributes:
         state: ``stopped``, ``starting``, ``running``, ``working`` (turns run), ``degraded`` (a
             platform does not work), ``stopping``, ``attached`` (another gateway has the home).
-        detail: One sentence for a person.
-        running_turns: How many turns run right now, those of the desktop's own chat included.
+        detail: One sentence for the user.
+        running_turns: How many turns run now, those of the desktop's own chat included.
         platforms: The messaging platforms of this gateway, sorted by name.
         other: The other gateway, while there is one.
         refusal: Why it was not started, until it is.
         offers_start: It was stopped from outside, or the other gateway ended, and it stays off
-            until a person starts it; ``detail`` says why.
+            until the user starts it; ``detail`` gives the reason.
         undone: What does not run while a Hermes Desktop, this or another one, has the home.
-        since: When our gateway began to serve, in seconds since the epoch; None while it does not.
+        since: When our gateway started serving, in seconds since the epoch; None while it does not.
     """
 
     state: GatewayState
@@ -123,16 +123,16 @@ class GatewayStatusChanged:
 
 @dataclass(frozen=True, slots=True)
 class PairingChanged:
-    """Somebody asks to be let in, or was answered: the requests are to be read again."""
+    """A pairing request arrived or was answered: read the requests again."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionReset:
-    """A chat of a messaging platform began anew by itself.
+    """A new session was started automatically in a chat of a messaging platform.
 
     Attributes:
         reason: ``idle``, ``daily``, ``suspended`` or ``resume_pending_expired``.
-        text: The same words the chat was told.
+        text: The text that was sent to the chat.
     """
 
     session_key: str

@@ -1,8 +1,8 @@
-"""Which program may write the conversations of a home, decided from its marks.
+"""Decides from a home's marks which program may write its conversations.
 
-Since hermes-agent 0.22 a gateway of its own is the only writer; other programs are its clients.
-The version of ``state.db`` does not tell the two worlds apart, so the marks do. A home whose marks
-cannot be understood is only read.
+Since hermes-agent 0.22, its own gateway is the only writer; other programs are its clients. The
+version of ``state.db`` does not distinguish the two models, so the marks do. A home whose marks
+cannot be understood is opened read-only.
 """
 
 import shlex
@@ -13,19 +13,22 @@ from hermes_desktop.core.paths import HermesPaths, active_profile
 
 Writer = Literal["shared", "gateway", "elsewhere", "unsure"]
 Answer = Literal["none", "older", "newer", "unclear"]
-"""What answers the control socket of the home: nothing, a gateway that shares the file with other
-programs, one that is the only writer, or something that is not understood."""
+"""The answer on the home's control socket.
+
+Either nothing, a gateway that shares the file with other programs, a gateway that is the only
+writer, or something that is not understood.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class HomeMarks:
-    """What was found in a home.
+    """The marks found in a home.
 
     Attributes:
         tables: The file has tables in which Hermes' gateway admits the work of its clients.
-        answer: What answers the control socket.
-        backend: Where ``config.yaml`` says that conversations are kept, "" for the usual file;
-            None when that cannot be read.
+        answer: What answers on the control socket.
+        backend: The storage of conversations according to ``config.yaml``, "" for the usual file;
+            None when the setting cannot be read.
     """
 
     tables: bool = False
@@ -35,13 +38,13 @@ class HomeMarks:
 
 @dataclass(frozen=True, slots=True)
 class HomeKind:
-    """Who may write the conversations of a home.
+    """The program that may write the conversations of a home.
 
     Attributes:
-        writer: ``shared``: several programs, we among them; ``gateway``: only Hermes' own gateway;
-            ``elsewhere``: they are in another database; ``unsure``: that could not be found out.
-        title: Why nothing is written, in one sentence; "" when we may write.
-        reason: What shows it.
+        writer: ``shared``: several programs, this one included; ``gateway``: only Hermes' own
+            gateway; ``elsewhere``: they are in another database; ``unsure``: it is unknown.
+        title: Why nothing is written, in one sentence; "" when writing is allowed.
+        reason: The evidence for it.
         hint: What to do.
     """
 
@@ -52,7 +55,7 @@ class HomeKind:
 
     @property
     def may_write(self) -> bool:
-        """Whether we may write conversations, and host the gateway."""
+        """Whether this program may write conversations and host the gateway."""
         return self.writer == "shared"
 
 
@@ -67,7 +70,7 @@ _BY_GATEWAY = HomeKind(
 
 
 def decide(marks: HomeMarks) -> HomeKind:
-    """Say what kind of home has these marks."""
+    """Return the kind of home that has these marks."""
     if marks.backend:
         name = "PostgreSQL" if marks.backend.startswith("postgres") else f"“{marks.backend}”"
         return HomeKind(
@@ -97,7 +100,7 @@ def _unsure(reason: str, hint: str) -> HomeKind:
 
 
 def continue_command(paths: HermesPaths, session_id: str | None = None) -> str:
-    """The command, to be copied into a terminal, that continues a session in ``hermes``.
+    """Return the shell command that continues a session in ``hermes``.
 
     Args:
         paths: The home.

@@ -1,4 +1,4 @@
-"""Identifiers: session ids in the form the shared database uses, turn ids of our own."""
+"""Identifiers: session ids in the format of the shared database, and our own turn ids."""
 
 import re
 import secrets
@@ -12,17 +12,17 @@ _UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f]|\.\.|^[A-Za-z]:")
 
 
 def new_session_id(now: datetime, *, hex_digits: int = 6) -> str:
-    """Make an id ``YYYYMMDD_HHMMSS_<hex>`` from local time.
+    """Create an id ``YYYYMMDD_HHMMSS_<hex>`` from local time.
 
     Args:
         now: Local time without a zone.
-        hex_digits: 6 for conversations begun by a person, 8 for chats of the gateway.
+        hex_digits: 6 for conversations started by the user, 8 for chats of the gateway.
     """
     return f"{now:%Y%m%d_%H%M%S}_{secrets.token_hex((hex_digits + 1) // 2)[:hex_digits]}"
 
 
 def new_turn_id() -> TurnId:
-    """Make an id for one turn, unique in this process and beyond."""
+    """Create an id for one turn, unique across processes."""
     return TurnId(secrets.token_hex(8))
 
 

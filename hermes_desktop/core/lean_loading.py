@@ -1,8 +1,8 @@
-"""Loads modules without keeping the text they were written in.
+"""Module loading that does not keep source text in memory.
 
-As long as PySide6 is there, it looks into the source of every module that is loaded, by
-:mod:`inspect`, and :mod:`linecache` keeps what it read: 14 MiB for the window. Hence two rules:
-what needs no Qt is loaded before Qt is, and what was read after that is forgotten again.
+Once PySide6 is loaded, it inspects the source of every loaded module with :mod:`inspect`, and
+:mod:`linecache` keeps what it read: 14 MiB for the window. Hence two rules: modules that need no
+Qt are loaded before Qt, and source text read after that is dropped.
 """
 
 import importlib
@@ -10,9 +10,9 @@ import linecache
 
 
 def load_lean(*names: str) -> None:
-    """Load modules one after another and forget their source after each. Any thread.
+    """Load modules one after another and drop their source after each. Thread-safe.
 
-    Memory that is freed between two of them is used again by the next.
+    Memory freed after one module is reused by the next.
 
     Args:
         names: Full names of modules.
@@ -23,8 +23,8 @@ def load_lean(*names: str) -> None:
 
 
 def forget_sources() -> None:
-    """Drop the source text that was read so far; a traceback reads what it shows again.
+    """Drop the cached source text; a traceback reads again what it shows.
 
-    Any thread.
+    May be called from any thread.
     """
     linecache.clearcache()

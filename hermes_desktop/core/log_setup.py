@@ -1,4 +1,4 @@
-"""Logging: one rotating file, a ring of recent lines, secrets removed before either sees them."""
+"""Logging: a rotating file and a ring of recent lines, both without secrets."""
 
 import collections
 import io
@@ -30,20 +30,20 @@ _SHORTEST_NAMED = 8
 
 
 class SecretRedactor:
-    """Removes secrets from text: those of known shapes, and those it was told."""
+    """Removes secrets from text: those with known patterns, and registered values."""
 
     def __init__(self) -> None:
-        # Replaced, never changed: log records are cleaned on other threads.
+        # Replaced, never mutated: log records are formatted on other threads.
         self._values: tuple[str, ...] = ()
 
     def learn(self, value: str | None) -> None:
-        """Remove this very value from now on (values under 6 characters would hit plain words)."""
+        """Register a value to be removed (under 6 characters it would match ordinary words)."""
         if value and len(value) >= _SHORTEST and value not in self._values:
-            # The longest first: one secret may be the beginning of another.
+            # Longest first: one secret may be a prefix of another.
             self._values = tuple(sorted((*self._values, value), key=len, reverse=True))
 
     def clean(self, text: str) -> str:
-        """The text with each secret cut down to a mark."""
+        """Return the text with each secret replaced by a mark."""
         for value in self._values:
             text = text.replace(value, "[secret]")
         for pattern in _PATTERNS:
@@ -52,9 +52,9 @@ class SecretRedactor:
 
 
 def learn_named(values: Mapping[str, str], redactor: SecretRedactor) -> None:
-    """Let no log show what variables hold whose names say that it is secret.
+    """Register the values of variables whose names indicate a secret.
 
-    Paths, and what is shorter than eight characters, would hit plain words.
+    Paths and values shorter than eight characters would match ordinary words.
     """
     for name, value in values.items():
         if names_secret(name) and len(value) >= _SHORTEST_NAMED and not value.startswith("/"):
@@ -62,7 +62,7 @@ def learn_named(values: Mapping[str, str], redactor: SecretRedactor) -> None:
 
 
 class RedactingFormatter(logging.Formatter):
-    """Formats a record, traceback included, and cleans the result."""
+    """Formats a record, traceback included, and redacts the result."""
 
     def __init__(self, redactor: SecretRedactor) -> None:
         super().__init__("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
@@ -89,7 +89,7 @@ class RecentLines(logging.Handler):
 
 
 class LogFile(logging.handlers.RotatingFileHandler):
-    """Our log on the disk (0600). What cannot be written there is left out; the work goes on."""
+    """The log file (0600). Write errors are ignored, and the program continues."""
 
     @override
     def _open(self) -> io.TextIOWrapper:
@@ -98,7 +98,7 @@ class LogFile(logging.handlers.RotatingFileHandler):
 
     @override
     def handleError(self, record: logging.LogRecord) -> None:
-        """Say nothing: the ring has the line, and standard error belongs to the person."""
+        """Ignore the error: the ring has the line, and standard error belongs to the user."""
 
 
 def set_up_logging(
@@ -106,7 +106,7 @@ def set_up_logging(
 ) -> RecentLines:
     """Send the package's log records to a file (5 files of 2 MB) and to a ring in memory.
 
-    A file that cannot be opened (read-only home, full disk) is left out; the ring still works.
+    A file that cannot be opened (read-only home, full disk) is skipped; the ring still works.
 
     Returns:
         The handler with the recent lines.

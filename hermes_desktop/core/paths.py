@@ -1,6 +1,6 @@
-"""Which home we work on, and what lies where inside it.
+"""The home folder and the paths inside it.
 
-The rules are those of the ``hermes`` command, so that both always mean the same folder:
+The rules are those of the ``hermes`` command, so that both always use the same folder:
 ``--profile`` first; else a ``HERMES_HOME`` that already points into a ``profiles`` folder; else
 the profile named in ``<root>/active_profile``; else ``HERMES_HOME`` or the default home.
 """
@@ -20,7 +20,7 @@ _RESERVED = frozenset({"hermes", "default", "test", "tmp", "root", "sudo"})
 
 @dataclass(frozen=True, slots=True)
 class HermesPaths:
-    """One Hermes home and the files we know in it.
+    """One Hermes home and the known files in it.
 
     Attributes:
         home: The profile's home, absolute.
@@ -44,7 +44,7 @@ class HermesPaths:
 
     @property
     def env_file(self) -> Path:
-        """The shared ``.env``; read as a layer of its own, never loaded into the environment."""
+        """The shared ``.env``; read as a separate layer, never loaded into the environment."""
         return self.home / ".env"
 
     @property
@@ -54,27 +54,27 @@ class HermesPaths:
 
     @property
     def desktop_dir(self) -> Path:
-        """What is ours alone (mode 0700)."""
+        """The folder of our own files (mode 0700)."""
         return self.home / "desktop"
 
     @property
     def own_store(self) -> Path:
-        """Our own database; the trash stands in it."""
+        """Our own database, which contains the trash."""
         return self.desktop_dir / "desktop.db"
 
     @property
     def snapshots_dir(self) -> Path:
-        """Copies of the shared database that we made."""
+        """The folder of our snapshots of the shared database."""
         return self.desktop_dir / "snapshots"
 
     @property
     def window_ini(self) -> Path:
-        """Size, splitters and page of the window."""
+        """The saved size, splitters and page of the window."""
         return self.desktop_dir / "window.ini"
 
     @property
     def log_file(self) -> Path:
-        """Our log; the other logs in that folder are only read."""
+        """Our log file; the other logs in that folder are only read."""
         return self.home / "logs" / "desktop.log"
 
     @property
@@ -84,12 +84,12 @@ class HermesPaths:
 
     @property
     def profile_column(self) -> str | None:
-        """What ``sessions.profile_name`` holds for this home."""
+        """The value of ``sessions.profile_name`` for this home."""
         return None if self.profile == "default" else self.profile
 
 
 def default_root(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """The home of the default profile when nothing else is said."""
+    """Return the home of the default profile when the environment names no other."""
     if platform == "win32":
         local = environ.get("LOCALAPPDATA", "").strip()
         return (Path(local) if local else Path.home() / "AppData" / "Local") / "hermes"
@@ -98,15 +98,15 @@ def default_root(environ: Mapping[str, str], platform: str = sys.platform) -> Pa
 
 
 def resolve_paths(environ: Mapping[str, str], profile: str | None = None) -> HermesPaths:
-    """Find the home, as the ``hermes`` command would.
+    """Determine the home, as the ``hermes`` command would.
 
     Args:
         environ: The process environment.
-        profile: Name given with ``--profile``; None when it was not given.
+        profile: The name given with ``--profile``; None when it was not given.
 
     Raises:
-        UsageError: The profile's name cannot be one.
-        NotFoundError: The profile that is named there has no folder.
+        UsageError: The profile's name is not valid.
+        NotFoundError: The named profile has no folder.
     """
     default = default_root(environ)
     named = environ.get("HERMES_HOME", "").strip()
@@ -143,7 +143,7 @@ def _active_profile(root: Path, environ: Mapping[str, str]) -> str | None:
 
 
 def active_profile(root: Path) -> str | None:
-    """The profile that a plain ``hermes`` works with; None for the default one."""
+    """Return the profile that a plain ``hermes`` uses; None for the default one."""
     try:
         name = (root / "active_profile").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -168,7 +168,7 @@ def _profile_paths(root: Path, name: str, *, origin: str = "") -> HermesPaths:
 
 
 def _no_such_profile(home: Path, origin: str) -> NotFoundError:
-    """The folder is not made: a profile that was deleted must not come back empty."""
+    """Build the error. The folder is not created: a deleted profile must not reappear empty."""
     return NotFoundError(
         f"There is no profile “{home.name}”.",
         f"The folder {home} does not exist. {origin}".rstrip(),
@@ -177,7 +177,7 @@ def _no_such_profile(home: Path, origin: str) -> NotFoundError:
 
 
 def runtime_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """The folder for locks and sockets: gone at logout where the system has such a folder."""
+    """Return the folder for locks and sockets: removed at logout where the system has such a one."""
     env = os.environ if environ is None else environ
     value = env.get("XDG_RUNTIME_DIR", "")
     if value and Path(value).is_absolute() and os.access(value, os.W_OK):

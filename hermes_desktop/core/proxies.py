@@ -1,9 +1,9 @@
-"""Which proxy leads to an address, by the variables that curl and most programs know.
+"""Proxy selection for an address, by the variables that curl and most programs use.
 
-``HTTP_PROXY``, ``HTTPS_PROXY`` and ``ALL_PROXY`` name proxies, ``NO_PROXY`` what is reached without
-one: names with all below them, addresses, networks (``10.0.0.0/8``, ``fd00::/8``), addresses in
-brackets, each with or without a port; separated by commas or spaces. This machine itself is always
-reached directly.
+``HTTP_PROXY``, ``HTTPS_PROXY`` and ``ALL_PROXY`` name proxies. ``NO_PROXY`` lists what is reached
+without one: names with their subdomains, addresses, networks (``10.0.0.0/8``, ``fd00::/8``),
+addresses in brackets, each with or without a port; separated by commas or spaces. This machine
+itself is always reached directly.
 """
 
 import ipaddress
@@ -16,7 +16,7 @@ from hermes_desktop.core.errors import HermesError
 
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _SAME_AS = {"socks": "socks5"}
-"""GNOME and KDE write the proxy of the system so."""
+"""Spelling that GNOME and KDE use for the system's proxy."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SEPARATORS = re.compile(r"[,;\s]+")
 _NAME = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?!\.))*\Z")
@@ -32,12 +32,12 @@ class ProxySettingError(HermesError):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way to an address.
+    """The route to an address.
 
     Attributes:
-        proxy: Address of the proxy, perhaps with a password; None: directly.
+        proxy: Address of the proxy, possibly with a password; None for a direct connection.
         named_by: The variable that names it.
-        senseless: Entries of ``NO_PROXY`` that mean nothing, and so were passed over.
+        senseless: Invalid entries of ``NO_PROXY``, which were ignored.
     """
 
     proxy: str | None = None
@@ -46,7 +46,7 @@ class Route:
 
     @property
     def note(self) -> str:
-        """What to know of the way when an address cannot be reached; "" for nothing."""
+        """Details of the route for when an address cannot be reached; "" for none."""
         return " ".join(part for part in (self._through(), self._passed_over()) if part)
 
     def _through(self) -> str:
@@ -64,15 +64,15 @@ class Route:
 
 
 def route_to(url: str, proxies: Mapping[str, str] | None = None) -> Route:
-    """The way to an address.
+    """Return the route to an address.
 
     Args:
-        url: Where a request goes.
-        proxies: What the environment or the system names, as ``urllib.request.getproxies`` gives
-            it; None: look there.
+        url: The target of a request.
+        proxies: The proxies of the environment or the system, in the form of
+            ``urllib.request.getproxies``; None to read them from there.
 
     Raises:
-        ProxySettingError: The proxy that leads there cannot be used; says which variable is wrong.
+        ProxySettingError: The proxy for this address cannot be used; names the wrong variable.
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")
@@ -96,7 +96,7 @@ def _of_the_environment() -> Mapping[str, str]:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host is this machine, by its name or by its address."""
+    """Return whether a host is this machine, by its name or its address."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     address = _address(host)
@@ -104,7 +104,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def _usable(proxy: str, variable: str) -> str:
-    """A proxy's address in a form that can be used."""
+    """Return a proxy's address in a usable form."""
     text = proxy if "://" in proxy else f"http://{proxy}"
     scheme, _, rest = text.partition("://")
     scheme = _SAME_AS.get(scheme.lower(), scheme.lower())
@@ -130,7 +130,7 @@ def _unusable(variable: str, why: str) -> ProxySettingError:
 
 
 def _excepted(no_proxy: str, host: str, port: int | None) -> tuple[bool, tuple[str, ...]]:
-    """Whether a host is reached without a proxy, and the entries that mean nothing."""
+    """Return whether a host is reached without a proxy, and the invalid entries."""
     senseless: list[str] = []
     direct = False
     address = _address(host)
@@ -145,7 +145,7 @@ def _excepted(no_proxy: str, host: str, port: int | None) -> tuple[bool, tuple[s
 
 
 def _fits(entry: str, host: str, port: int | None, address: _Address | None) -> bool | None:
-    """Whether an entry means a host; None when it means nothing."""
+    """Return whether an entry matches a host; None when the entry is invalid."""
     if entry == "*":
         return True
     if entry == "<local>":  # Windows: names without a dot
@@ -162,7 +162,7 @@ def _fits(entry: str, host: str, port: int | None, address: _Address | None) -> 
 
 
 def _names(wanted: str, host: str, address: _Address | None) -> bool | None:
-    """Whether a name, address or network means a host; None when it is none of them."""
+    """Return whether a name, address or network matches a host; None when it is none of them."""
     network = _network(wanted)
     if network is not None:
         return address is not None and address in network
@@ -173,7 +173,7 @@ def _names(wanted: str, host: str, address: _Address | None) -> bool | None:
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    """A network, or a single address as the network that holds only it."""
+    """Return a network, or a single address as the network that contains only it."""
     base, slash, length = text.partition("/")
     address = _address(base)
     if address is None or (slash and not length.isdecimal()):

@@ -1,6 +1,6 @@
-"""Which session the current code runs for, as context variables.
+"""The session that the current code runs for, as context variables.
 
-Tools and hooks ask :func:`get_session_env`; a turn sets the values on its own thread. The process
+Tools and hooks call :func:`get_session_env`; a turn sets the values on its own thread. The process
 environment is only read, never written: two turns run side by side.
 """
 
@@ -31,7 +31,7 @@ SessionTokens = dict[str, Token[object]]
 
 
 def get_session_env(name: str, default: str = "") -> str:
-    """Read one value: this context's, even when it is ""; else the environment's; else default."""
+    """Read a value: from this context, even if it is ""; else the environment; else the default."""
     variable = _VARIABLES.get(name)
     value = variable.get() if variable is not None else _UNSET
     if isinstance(value, str):
@@ -43,7 +43,7 @@ def set_session_vars(**values: str) -> SessionTokens:
     """Set values for the rest of this context.
 
     Args:
-        values: Full variable names and their text, e.g. ``HERMES_SESSION_ID="…"``.
+        values: Full variable names and their values, e.g. ``HERMES_SESSION_ID="…"``.
 
     Raises:
         KeyError: A name is not one of :data:`NAMES`.
@@ -52,17 +52,17 @@ def set_session_vars(**values: str) -> SessionTokens:
 
 
 def clear_session_vars(tokens: SessionTokens) -> None:
-    """Set to "" what a call to :func:`set_session_vars` had set; the environment stays hidden."""
+    """Set the values of a :func:`set_session_vars` call to ""; the environment stays hidden."""
     for name in tokens:
         _VARIABLES[name].set("")
 
 
 def reset_session_vars() -> None:
-    """Forget everything: a new task inherits its spawner's values and starts with this."""
+    """Unset all values: a new task inherits the values of its parent and calls this first."""
     for variable in _VARIABLES.values():
         variable.set(_UNSET)
 
 
 def set_current_session_id(session_id: str) -> None:
-    """Name the session that this context runs for from now on (after a rotation, too)."""
+    """Set the session that this context runs for from now on (after a rotation, too)."""
     _VARIABLES["HERMES_SESSION_ID"].set(session_id)

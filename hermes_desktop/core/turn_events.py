@@ -1,4 +1,4 @@
-"""What happens in a turn, as frozen records: pieces, tools, questions, its end."""
+"""Events of a turn, as frozen records: deltas, tools, questions, the end."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,10 +6,10 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class TurnQueued:
-    """A message waits because its session, or every worker, is busy.
+    """A message is queued because its session, or every worker, is busy.
 
     Attributes:
-        reason: For which other program it waits, in a sentence; "" for a reply of this one.
+        reason: The other program it waits for, in a sentence; "" for a reply of this one.
     """
 
     turn_id: str
@@ -21,7 +21,7 @@ class TurnQueued:
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """A turn runs now. The prompt can be shown; its row may not be stored yet."""
+    """A turn is running. The prompt can be shown; its row may not be stored yet."""
 
     turn_id: str
     session_key: str
@@ -31,7 +31,7 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnDelta:
-    """More text of the reply. Joining all deltas of a kind gives what was streamed.
+    """More text of the reply. Joining all deltas of a kind gives the streamed text.
 
     Attributes:
         kind: ``text`` for the reply, ``reasoning`` for thinking that is shown folded; ``retracted``
@@ -46,13 +46,13 @@ class TurnDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A turn began to do something beside talking.
+    """A turn started a tool.
 
     Attributes:
-        call_id: Names the call within its turn.
+        call_id: Identifies the call within its turn.
         name: The tool.
         subject: What it works on, one line, without secrets.
-        step: Which answer of the model wants it, from 1; 0 when nobody tells.
+        step: Number of the model's answer that requested it, from 1; 0 if unknown.
     """
 
     turn_id: str
@@ -65,10 +65,10 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool of a turn is over.
+    """A tool of a turn has ended.
 
     Attributes:
-        ok: Whether it did what was wanted.
+        ok: Whether it succeeded.
         seconds: How long it took.
         step: As in :class:`ToolStarted`.
     """
@@ -88,19 +88,19 @@ ApprovalChoice = Literal["once", "session", "always", "deny"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
-    """Something that may do harm waits for a person's word.
+    """A possibly harmful action waits for the user's approval.
 
     Attributes:
-        request_id: Answers name it.
+        request_id: Identifies the request in answers.
         session_key: The chat it came from.
-        session_id: Its conversation.
-        platform: Where that is held: ``desktop``, ``cli``, ``telegram``, …
+        session_id: Its session.
+        platform: Where the chat takes place: ``desktop``, ``cli``, ``telegram``, …
         tool: The tool.
         what: The command or the file, without secrets.
         where: The folder it works in.
-        why: Why it is held, one sentence per reason.
-        choices: What may be answered.
-        expires_at: When it is denied by itself, in seconds since the epoch.
+        why: Why approval is needed, one sentence per reason.
+        choices: The possible answers.
+        expires_at: When it is denied automatically, in seconds since the epoch.
     """
 
     request_id: str
@@ -117,12 +117,12 @@ class ApprovalRequested:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResolved:
-    """A question does not wait any more.
+    """An approval request is no longer pending.
 
     Attributes:
-        choice: How it ended.
+        choice: The outcome.
         reason: ``answered``, ``timeout``, ``stopped``, ``nobody``, ``gone`` or ``ended``.
-        by: Where it was answered: ``window``, ``terminal``, ``rpc``, a platform; "" by nobody.
+        by: Where it was answered: ``window``, ``terminal``, ``rpc``, a platform; "" if it was not.
     """
 
     request_id: str
@@ -135,16 +135,16 @@ class ApprovalResolved:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAsked:
-    """The assistant waits for a person's answer. Its texts are untrusted.
+    """The assistant waits for the user's answer to a question. Its texts are untrusted.
 
     Attributes:
-        request_id: Answers name it.
+        request_id: Identifies the question in answers.
         session_key: The chat it came from.
-        session_id: Its conversation.
-        platform: Where that is held: ``desktop``, ``cli``, ``telegram``, …
-        text: What it wants to know.
-        choices: Answers to choose from; may be empty, and any other may be given.
-        expires_at: When it goes on without one, in seconds since the epoch.
+        session_id: Its session.
+        platform: Where the chat takes place: ``desktop``, ``cli``, ``telegram``, …
+        text: The question.
+        choices: Suggested answers; may be empty, and any other answer may be given.
+        expires_at: When the turn continues without an answer, in seconds since the epoch.
     """
 
     request_id: str
@@ -158,7 +158,7 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswered:
-    """A question of the assistant does not wait any more.
+    """A question of the assistant is no longer pending.
 
     Attributes:
         text: The answer, "" when there is none.
@@ -176,18 +176,18 @@ class QuestionAnswered:
 
 @dataclass(frozen=True, slots=True)
 class TurnFinished:
-    """A turn is over, well or not.
+    """A turn has ended, successfully or not.
 
     Attributes:
         session_id: The session it ended in (differs from the start after a rotation).
         last_message_id: Greatest row id the turn wrote, None when it wrote nothing.
-        outcome: ``done``, ``stopped`` by the person, or ``failed``.
+        outcome: ``done``, ``stopped`` by the user, or ``failed``.
         reply: The whole final text ("" when there is none).
         error_title: What went wrong, "" if nothing did. The next two belong to it.
-        error_detail: Why.
+        error_detail: The cause.
         error_hint: What to do.
-        error_kind: A stable word: ``busy``, ``session_gone``, or the kind of a ProviderError.
-        stored: False when the prompt could not be stored: keep what was typed.
+        error_kind: A stable identifier: ``busy``, ``session_gone``, or the kind of a ProviderError.
+        stored: False when the prompt could not be stored: keep the typed text.
     """
 
     turn_id: str
@@ -205,13 +205,13 @@ class TurnFinished:
 
 @dataclass(frozen=True, slots=True)
 class ContextUsed:
-    """How much of what its model can be told a session takes now.
+    """The context usage of a session.
 
     Attributes:
-        used_tokens: With the last answer.
-        context_length: How much the model can be told; None when nobody knows.
-        threshold: From where on the session is shortened; None when it is not.
-        about: It was estimated from what is stored; else the model counted.
+        used_tokens: Tokens used with the last answer.
+        context_length: The size of the model's context; None if unknown.
+        threshold: The usage at which the session is compressed; None if it never is.
+        about: It was estimated from the stored messages; otherwise the model counted it.
     """
 
     session_id: str
@@ -223,11 +223,11 @@ class ContextUsed:
 
 @dataclass(frozen=True, slots=True)
 class TurnNote:
-    """Something about a turn that a person should know while it runs.
+    """A note about a turn that the user should see while it runs.
 
     Attributes:
-        text: One sentence; "" takes a passing note away.
-        lasting: It stays with the reply; else it goes when the turn goes on.
+        text: One sentence; "" removes a passing note.
+        lasting: It stays with the reply; otherwise it is removed when the turn continues.
     """
 
     turn_id: str

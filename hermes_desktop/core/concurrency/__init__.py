@@ -1,1 +1,1 @@
-"""Coroutines, worker threads, locks within one process."""
+"""Coroutines, worker threads and locks within one process."""

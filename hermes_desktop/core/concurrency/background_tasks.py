@@ -1,12 +1,11 @@
-"""Coroutines that are kept, and named daemon threads for calls that block.
+"""Task sets for coroutines, and named daemon worker threads for blocking calls.
 
-``concurrent.futures`` pools are joined at interpreter exit, so that one hung call keeps the
-program alive; these threads are daemons, and a worker that misses its deadline is left behind
-and replaced.
+``concurrent.futures`` pools are joined at interpreter exit, so one hung call keeps the program
+alive. These threads are daemons, and a worker that misses its deadline is abandoned and replaced.
 
-What a call brings along (its closure, its context, what it returns or raises) is released on the
-thread of the event loop that started it. A worker might otherwise drop the last reference to a Qt
-object, and Qt crashes when an object dies on another thread than its own.
+Everything a call references (its closure, its context, its result or exception) is released on
+the thread of the event loop that started it. Otherwise a worker might drop the last reference to
+a Qt object, and Qt crashes when an object is destroyed on a thread other than its own.
 """
 
 import asyncio
@@ -27,10 +26,10 @@ T = TypeVar("T")
 
 @dataclass(slots=True, eq=False)
 class _Content:
-    """What a queued call refers to.
+    """The objects that a queued call references.
 
     Attributes:
-        waiter: The future that a coroutine awaits, if one does.
+        waiter: The future that a coroutine awaits, if there is one.
     """
 
     call: Callable[[], Any]
@@ -43,7 +42,7 @@ class _Content:
 class _Job:
     """One queued call. ``over`` and ``given_up`` are read and written under the workers' lock.
 
-    When the call has ended, its worker refers to the job but to nothing in it, so that emptying
+    When the call has ended, its worker references the job but none of its content, so that emptying
     the job releases the content on the thread that empties it.
     """
 
@@ -58,40 +57,40 @@ class _Job:
             _run_call(self.content)
 
     def cancel(self) -> bool:
-        """Whether the call has not begun, and now never will. Runs on the loop's thread."""
+        """Cancel a call that has not started; return whether it was one. Runs on the loop's thread."""
         return self.content is not None and self.content.future.cancel()
 
     def hand_back(self) -> None:
-        """Have the loop's thread empty the job. Runs on the worker, as the last step."""
-        if self.loop is None:  # another worker started it
+        """Schedule :meth:`settle` on the loop's thread. Runs on the worker, as the last step."""
+        if self.loop is None:  # submitted by another worker
             return
         try:
             if not self.loop.is_closed():
                 self.loop.call_soon_threadsafe(self.settle)
                 return
-        except RuntimeError:  # it was closed just now
+        except RuntimeError:  # it has just been closed
             pass
         _never_released.append(self)
 
     def settle(self) -> None:
-        """Resume the coroutine that waits, and empty the job. Runs on the loop's thread."""
+        """Resume the waiting coroutine and empty the job. Runs on the loop's thread."""
         content, self.content = self.content, None
         if content is not None and content.waiter is not None and not content.waiter.done():
             _copy_outcome(content.future, content.waiter)
 
 
 _never_released: list[_Job] = []
-"""Jobs that ended after their loop. The program ends as well, and no thread may release them."""
+"""Jobs that ended after their loop. The program is exiting, and no thread may release them."""
 
 
 class TaskSet:
-    """Keeps references to running tasks, logs what they raise, and can end them all."""
+    """A set of running tasks: keeps references, logs exceptions, and can cancel all tasks."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def start(self, coroutine: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
-        """Run a coroutine on the running loop and remember it until it ends."""
+        """Run a coroutine on the running loop and keep a reference until it ends."""
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -106,14 +105,14 @@ class TaskSet:
             log.error("Task %s failed", task.get_name(), exc_info=task.exception())
 
     async def wait_all(self, *, timeout: float) -> bool:
-        """Wait for what runs, at most ``timeout`` seconds; whether all of it ended."""
+        """Wait up to ``timeout`` seconds for the running tasks; return whether all ended."""
         pending = [task for task in self._tasks if task is not asyncio.current_task()]
         if pending:
             await asyncio.wait(pending, timeout=timeout)
         return all(task.done() for task in pending)
 
     async def cancel_all(self, *, timeout: float = 5.0) -> None:
-        """Cancel what runs and wait for it, at most ``timeout`` seconds."""
+        """Cancel the running tasks and wait up to ``timeout`` seconds for them."""
         pending = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in pending:
             task.cancel()
@@ -122,11 +121,11 @@ class TaskSet:
 
 
 class WorkerThreads:
-    """A few named daemon threads that run blocking calls in the order they came.
+    """A few named daemon threads that run blocking calls in order of submission.
 
     Args:
         name: Prefix of the threads' names, as the architecture page lists them.
-        size: How many calls may run at once; threads start when first needed.
+        size: How many calls may run at once; threads are started when first needed.
     """
 
     def __init__(self, name: str, *, size: int = 1) -> None:
@@ -135,14 +134,14 @@ class WorkerThreads:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
-        # Under the lock: a call that was taken and the thread that took it are still counted in
-        # both until that thread says so, so that comparing the two is always right.
+        # Under the lock: a call that was taken and the thread that took it both remain counted
+        # until that thread updates the counters, so the two can always be compared.
         self._backlog = 0
         self._idle = 0
         self._closed = False
 
     def submit(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
-        """Queue a call from any thread. Context variables of the caller go with it.
+        """Queue a call from any thread. It runs with the caller's context variables.
 
         Raises:
             RuntimeError: The workers are closed.
@@ -156,9 +155,9 @@ class WorkerThreads:
         return await self._begin(lambda: call(*args, **kwargs))[1]
 
     async def run_within(self, seconds: float, call: Callable[[], T]) -> T:
-        """Await a blocking call, at most so long.
+        """Await a blocking call for a bounded time.
 
-        A call that misses its deadline keeps its thread, which is given up and replaced.
+        A call that misses its deadline keeps its thread, which is abandoned and replaced.
 
         Raises:
             TimeoutError: The call did not end in time.
@@ -166,10 +165,10 @@ class WorkerThreads:
         return await self._result_of(call, set(), seconds)
 
     async def run_unless(self, given_up: asyncio.Event, call: Callable[[], T]) -> T:
-        """Await a blocking call until somebody gives it up; its thread is then replaced.
+        """Await a blocking call until ``given_up`` is set; its thread is then replaced.
 
         Raises:
-            TimeoutError: The call was given up.
+            TimeoutError: The call was abandoned.
         """
         waiting = asyncio.ensure_future(given_up.wait())
         try:
@@ -180,7 +179,7 @@ class WorkerThreads:
     async def _result_of(
         self, call: Callable[[], T], ends: "set[asyncio.Future[Any]]", seconds: float | None
     ) -> T:
-        """What a call returns, unless the time passes or one of the others ends before."""
+        """Return the result of a call, unless the time-out or one of ``ends`` comes first."""
         job, result = self._begin(call)
         try:
             await asyncio.wait(
@@ -193,10 +192,10 @@ class WorkerThreads:
             raise TimeoutError(f"A call of {self.name} did not end in time and was left behind")
         finally:
             result.cancel()
-            del result  # what it raised has this frame in its traceback: that would be a cycle
+            del result  # the traceback of its exception has this frame: that would be a cycle
 
     def close(self) -> None:
-        """Take no more calls; threads end after what is queued. Never waits."""
+        """Accept no more calls; threads end after the queued ones. Never blocks."""
         with self._lock:
             if self._closed:
                 return
@@ -219,7 +218,7 @@ class WorkerThreads:
         return job
 
     def _give_up(self, job: _Job) -> None:
-        """Count the thread of a running job no more; it ends by itself when the call does."""
+        """Stop counting the thread of a running job; the thread ends when the call does."""
         with self._lock:
             if job.over:
                 return
@@ -256,7 +255,7 @@ class WorkerThreads:
             job.hand_back()
             if given_up:
                 return
-            del job  # else the last result lives until the next call
+            del job  # otherwise the last result lives until the next call
 
 
 def _run_call(content: _Content) -> None:
@@ -266,18 +265,18 @@ def _run_call(content: _Content) -> None:
     try:
         future.set_result(content.context.run(content.call))
     except StopIteration as error:
-        # asyncio refuses to carry this one; a coroutine that awaits it would wait for ever.
+        # asyncio refuses to set this exception; a coroutine that awaits it would never resume.
         future.set_exception(RuntimeError(f"The call raised {error!r}"))
     except BaseException as error:  # noqa: BLE001 - handed to the caller
         future.set_exception(error)
     finally:
-        del content, future  # an exception has this frame in its traceback: that would be a cycle
+        del content, future  # the traceback of an exception has this frame: that would be a cycle
 
 
 def _waiter_of(content: _Content) -> "asyncio.Future[Any]":
-    """A future of the running loop that ends as the call does.
+    """Return a future of the running loop that ends when the call does.
 
-    Cancelling it drops a call that has not begun.
+    Cancelling it drops a call that has not started.
     """
     content.waiter = asyncio.get_running_loop().create_future()
     content.waiter.add_done_callback(

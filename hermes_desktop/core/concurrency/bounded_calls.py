@@ -1,4 +1,4 @@
-"""Awaiting somebody else's coroutine for so long and no longer, whatever it does then."""
+"""Time limits for coroutines that may ignore cancellation."""
 
 import asyncio
 import contextlib
@@ -11,14 +11,14 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 GRACE_S = 1.0
-"""How long a coroutine may take to end once it was cancelled."""
+"""How long a coroutine may take to end after it was cancelled."""
 
 
 class BoundedCalls:
-    """Runs coroutines of adapters with a deadline; one that ignores it is left behind.
+    """Run adapters' coroutines with a deadline; one that ignores it is abandoned.
 
     Args:
-        grace_s: How long a cancelled coroutine is waited for.
+        grace_s: How long to wait for a cancelled coroutine.
     """
 
     def __init__(self, *, grace_s: float = GRACE_S) -> None:
@@ -26,17 +26,17 @@ class BoundedCalls:
         self._abandoned: set[asyncio.Task[Any]] = set()
 
     def __len__(self) -> int:
-        """How many were left behind and still run."""
+        """Return the number of abandoned coroutines that still run."""
         return len(self._abandoned)
 
     async def ended(self) -> None:
-        """Wait until nothing runs any more that was left behind."""
+        """Wait until all abandoned coroutines have ended."""
         while self._abandoned:
             await asyncio.wait(set(self._abandoned))
-            await asyncio.sleep(0)  # what follows an end is called after it
+            await asyncio.sleep(0)  # done callbacks run after the task has ended
 
     async def within(self, seconds: float, coroutine: Coroutine[Any, Any, T], *, doing: str) -> T:
-        """Await a coroutine, at most so long.
+        """Await a coroutine for a bounded time.
 
         Args:
             seconds: The deadline.
@@ -44,7 +44,7 @@ class BoundedCalls:
             doing: What it does, for the log.
 
         Raises:
-            TimeoutError: It did not end in time. It was cancelled; perhaps it still runs.
+            TimeoutError: It did not end in time. It was cancelled, but may still run.
             Exception: Whatever it raised.
         """
         task = asyncio.get_running_loop().create_task(coroutine, name=doing)
@@ -53,7 +53,7 @@ class BoundedCalls:
         except asyncio.CancelledError:
             await self._end(task, doing)
             raise
-        if task.cancelled():  # by itself: that must not look as if we were
+        if task.cancelled():  # not by us: must not look as if the caller had been cancelled
             raise RuntimeError(f"{doing} was cancelled")
         if task.done():
             return task.result()

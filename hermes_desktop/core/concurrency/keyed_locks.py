@@ -1,4 +1,4 @@
-"""One fair lock per name, kept only while somebody holds or wants it."""
+"""Fair locks by key, each kept only while it is held or waited for."""
 
 import asyncio
 import contextlib
@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 
 
 class GivenUpError(Exception):
-    """Whoever waited for a key does not want it any more."""
+    """The wait for a key was given up."""
 
 
 class KeyedLocks:
-    """Lets holders of the same key through one at a time, in the order they asked.
+    """A lock per key that admits its waiters one at a time, in the order of their requests.
 
-    Used on one loop only.
+    Used on one event loop only.
     """
 
     def __init__(self) -> None:
@@ -20,23 +20,23 @@ class KeyedLocks:
         self._wanted: dict[str, int] = {}
 
     def is_held(self, key: str) -> bool:
-        """Whether asking for this key now would mean waiting."""
+        """Return whether acquiring this key now would have to wait."""
         return key in self._wanted
 
     def has_waiters(self, key: str) -> bool:
-        """Whether somebody waits for this key behind its holder."""
+        """Return whether a waiter is queued behind the holder of this key."""
         return self._wanted.get(key, 0) > 1
 
     @contextlib.asynccontextmanager
     async def hold(self, key: str, *, unless: asyncio.Event | None = None) -> AsyncIterator[None]:
-        """Wait for the key, hold it for the block, let the next one through.
+        """Acquire the key, hold it for the block, then release it to the next waiter.
 
         Args:
             key: The key.
-            unless: Ends the waiting when it is set; a key that is held is not given back by it.
+            unless: Ends the wait when it is set; a key that is already held is not released by it.
 
         Raises:
-            GivenUpError: It was set before the key was free.
+            GivenUpError: ``unless`` was set before the key was free.
         """
         lock = self._locks.setdefault(key, asyncio.Lock())
         self._wanted[key] = self._wanted.get(key, 0) + 1
@@ -56,7 +56,7 @@ class KeyedLocks:
 
 
 async def acquire_unless(lock: asyncio.Lock | asyncio.Semaphore, event: asyncio.Event) -> None:
-    """Acquire a lock, or give it up once the event is set; never both.
+    """Acquire a lock, or give up once the event is set; never both.
 
     Raises:
         GivenUpError: The event was set first.
@@ -68,7 +68,7 @@ async def acquire_unless(lock: asyncio.Lock | asyncio.Semaphore, event: asyncio.
         if event.is_set():
             raise GivenUpError  # noqa: TRY301 - given back like everything else that ends this
     except BaseException:
-        if not acquiring.cancel():  # it had been acquired
+        if not acquiring.cancel():  # it has been acquired
             lock.release()
         raise
     finally:

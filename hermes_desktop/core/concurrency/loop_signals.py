@@ -1,4 +1,4 @@
-"""Signals that ask a program with a loop to do something, while it runs."""
+"""Handlers for process signals on a running event loop."""
 
 import asyncio
 import contextlib
@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 @contextlib.contextmanager
 def heard_signals(names: Iterable[str], ask: Callable[[], object]) -> Iterator[None]:
-    """Have signals call a function on the running loop; Windows has no handlers on a loop.
+    """Call a function on the running loop for each signal; Windows loops have no signal handlers.
 
     Args:
-        names: Such as ``SIGTERM``; those that this system lacks are passed over.
-        ask: What each of them calls.
+        names: Such as ``SIGTERM``; signals that this system lacks are skipped.
+        ask: The function that each signal calls.
     """
     loop = asyncio.get_running_loop()
     taken: list[signal.Signals] = []
@@ -31,6 +31,6 @@ def heard_signals(names: Iterable[str], ask: Callable[[], object]) -> Iterator[N
 
 
 def is_ignored(name: str) -> bool:
-    """Whether a signal is ignored, as ``nohup`` does: it wants to be left alone."""
+    """Return whether a signal is ignored, as under ``nohup``."""
     number = getattr(signal, name, None)
     return number is not None and signal.getsignal(number) is signal.SIG_IGN

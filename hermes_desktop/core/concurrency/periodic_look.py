@@ -1,4 +1,4 @@
-"""Looks at something again and again on a thread, and reports changes to the loop."""
+"""Polling on a thread of its own, with changes reported to the event loop."""
 
 import asyncio
 import contextlib
@@ -13,16 +13,16 @@ T = TypeVar("T")
 
 
 class PeriodicLook(Generic[T]):
-    """One thread that looks; the loop hears of changes only.
+    """One polling thread that notifies the loop of changes only.
 
-    A timer and a call to a worker each second were most of what an idle window cost.
+    A timer and a worker call every second were most of the cost of an idle window.
 
     Args:
         name: The thread's name.
-        look: Blocking. If it raises OSError, the last result counts until the next look.
+        look: The blocking check. If it raises OSError, the last result remains valid.
         changed: Called on the loop with each result that differs from the one before.
-        first: What counts as the result before the first look.
-        every_s: Seconds between two looks.
+        first: What counts as the result before the first check.
+        every_s: Seconds between two checks.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class PeriodicLook(Generic[T]):
         self._ended = threading.Event()
 
     def start(self) -> None:
-        """Begin, on the loop; called once."""
+        """Start polling. Called once, on the loop."""
         loop = asyncio.get_running_loop()
         threading.Thread(
             target=self._keep_looking, args=(loop,), name=self._name, daemon=True
         ).start()
 
     def stop(self) -> None:
-        """Stop looking; nothing is reported any more. On the loop."""
+        """Stop polling; nothing is reported any more. Called on the loop."""
         self._ended.set()
 
     def _keep_looking(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -1,4 +1,4 @@
-"""Something that takes its time and that a person may stop waiting for."""
+"""Long-running work that the user may stop waiting for."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 class Stoppable:
-    """Runs coroutines that may be given up. On the loop.
+    """Run coroutines that can be cancelled by the user. Used on the loop.
 
     Args:
-        title: What is said when one was.
+        title: The error's title when one was cancelled.
     """
 
     def __init__(self, title: str) -> None:
@@ -21,11 +21,11 @@ class Stoppable:
         self._running: set[asyncio.Task[Any]] = set()
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Await it.
+        """Await a coroutine.
 
         Raises:
-            CancelledError: A person did not wait.
-            Exception: What it raises.
+            CancelledError: The user stopped waiting.
+            Exception: Whatever the coroutine raised.
         """
         task = asyncio.ensure_future(work)
         self._running.add(task)
@@ -33,12 +33,12 @@ class Stoppable:
             await asyncio.wait([task])
         finally:
             self._running.discard(task)
-            task.cancel()  # where the waiting itself was cancelled
+            task.cancel()  # if the wait itself was cancelled
         if task.cancelled():
             raise CancelledError(self._title, "You did not wait for the answer.")
         return task.result()
 
     def stop(self) -> None:
-        """Give up what runs."""
+        """Cancel the running coroutines."""
         for task in self._running:
             task.cancel()

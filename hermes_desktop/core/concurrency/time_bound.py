@@ -1,4 +1,4 @@
-"""Calls of code that may hang: each on a daemon thread of its own, awaited for a bounded time."""
+"""Calls of code that may hang: each runs on its own daemon thread, awaited for a bounded time."""
 
 import contextvars
 import threading
@@ -11,12 +11,12 @@ _LOOK_S = 0.05
 
 
 class PendingCall(Generic[T]):
-    """A call that has begun. It cannot be ended; who waits too long leaves it behind.
+    """A running call. It cannot be stopped; a caller whose wait times out abandons it.
 
-    The caller's context variables go with it.
+    It runs with the caller's context variables.
 
     Args:
-        call: What is called; whatever it raises, ``SystemExit`` included, is kept.
+        call: The function; everything it raises, ``SystemExit`` included, is kept.
         name: The thread's name.
     """
 
@@ -37,15 +37,15 @@ class PendingCall(Generic[T]):
             self._over.set()
 
     def result(self, seconds: float, given_up: Callable[[], bool] | None = None) -> T:
-        """Wait for it. Blocks.
+        """Wait for the result. Blocks.
 
         Args:
-            seconds: At most so long.
-            given_up: Asked now and then; True ends the waiting, too.
+            seconds: The time-out.
+            given_up: Polled while waiting; True ends the wait, too.
 
         Raises:
-            TimeoutError: It is not over.
-            BaseException: What the call raised.
+            TimeoutError: The call has not ended.
+            BaseException: Whatever the call raised.
         """
         left = seconds
         while not self._over.wait(left if given_up is None else min(left, _LOOK_S)):

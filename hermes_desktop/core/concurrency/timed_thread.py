@@ -1,4 +1,4 @@
-"""A thread on which calls run one after the other, at once or when their time has come."""
+"""A thread that runs calls one after the other, immediately or at a due time."""
 
 import logging
 import queue
@@ -13,11 +13,11 @@ _LONGEST_PAUSE_S = 1.0
 
 
 class TimedThread:
-    """A daemon thread. :meth:`post` may be called from anywhere, the rest from its calls only.
+    """A daemon thread. :meth:`post` is thread-safe; the rest may be used by its calls only.
 
     Args:
         name: The thread's name.
-        clock: By which calls become due; looked at every second, for it may jump.
+        clock: Determines when calls become due; checked every second because it may jump.
     """
 
     def __init__(self, name: str, clock: Clock) -> None:
@@ -29,36 +29,36 @@ class TimedThread:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it was started and did not end."""
+        """Whether the thread was started and has not ended."""
         return self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin with what was posted."""
+        """Start the thread, beginning with the calls already posted."""
         self._thread.start()
 
     def post(self, call: Callable[[], None]) -> None:
-        """Run this after what was posted before."""
+        """Run a call after those posted before."""
         self._inbox.put(call)
 
     def close(self, *, timeout: float) -> None:
-        """End after what was posted, and wait for it, at most so many seconds."""
+        """End the thread after the posted calls, and wait up to ``timeout`` seconds for it."""
         if self._thread.is_alive():
             self.post(self._end)
             self._thread.join(timeout)
 
     def later(self, seconds: float, call: Callable[[], None]) -> None:
-        """Run this when so much time has passed; the same call is due only once."""
+        """Run a call after this many seconds; the same call is scheduled only once."""
         self._due[call] = self._clock.monotonic() + seconds
 
     def forget(self, call: Callable[[], None]) -> None:
-        """Do not run what was to run later."""
+        """Cancel a scheduled call."""
         self._due.pop(call, None)
 
     def _run(self) -> None:
         while not self._ended:
             try:
                 self._step()
-            except Exception:  # one mistake must not end the watching
+            except Exception:  # one failure must not end the thread
                 log.exception("A call on %s failed", self._thread.name)
 
     def _step(self) -> None:
@@ -76,7 +76,7 @@ class TimedThread:
     def _run_due(self) -> None:
         now = self._clock.monotonic()
         for call, at in list(self._due.items()):
-            # An earlier one may have made a later one needless.
+            # An earlier call may have cancelled a later one.
             if at <= now and self._due.pop(call, None) is not None:
                 call()
 

@@ -1,1 +1,1 @@
-"""Atomic and private files, locks between processes, facts about folders."""
+"""Atomic and private files, locks between processes, properties of folders."""

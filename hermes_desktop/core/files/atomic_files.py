@@ -1,4 +1,4 @@
-"""Files that are either the old ones or the new ones, whatever happens in between."""
+"""Atomic file replacement: a file has its old or its new content, never a mixture."""
 
 import contextlib
 import os
@@ -9,19 +9,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 _OLD_S = 60.0
-"""How long ago a temporary file was written that nobody writes any more."""
+"""Age from which a temporary file counts as abandoned by its writer."""
 
 
 def write_text_atomic(path: Path, text: str, *, mode: int = 0o600) -> None:
     """Replace a file's content in one step.
 
     The bytes are written to a temporary file beside the target, flushed to the disk and renamed
-    over it. An existing file keeps its mode; a symbolic link keeps pointing at its target.
+    over the target. An existing file keeps its mode; a symbolic link still points at its target.
 
     Args:
         path: The file. Its folder must exist.
         text: Its new content, stored as UTF-8.
-        mode: Rights of a file that did not exist before.
+        mode: Mode of a file that did not exist before.
 
     Raises:
         OSError: The folder is missing, full or not writable; the old file is untouched.
@@ -36,13 +36,13 @@ def write_bytes_atomic(
     mode: int = 0o600,
     last_look: Callable[[], None] = lambda: None,
 ) -> None:
-    """Do what :func:`write_text_atomic` does, with bytes.
+    """Replace a file's content like :func:`write_text_atomic`, with bytes.
 
     Args:
         path: The file. Its folder must exist.
         data: Its new content.
-        mode: Rights of a file that did not exist before.
-        last_look: Called when nothing is left but the renaming; what it raises keeps the old file.
+        mode: Mode of a file that did not exist before.
+        last_look: Called right before the rename; an exception it raises keeps the old file.
 
     Raises:
         OSError: The folder is missing, full or not writable; the old file is untouched.
@@ -70,10 +70,10 @@ def write_bytes_atomic(
 
 
 def remove_leftovers(path: Path) -> None:
-    """Take away what writers of a file left beside it when they were killed.
+    """Delete the temporary files that killed writers of a file left beside it.
 
     Args:
-        path: The file; whoever writes it now has begun within the last minute.
+        path: The file; a writer that is still active has started within the last minute.
     """
     target = Path(os.path.realpath(path))
     ours = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}\.tmp")
@@ -84,7 +84,7 @@ def remove_leftovers(path: Path) -> None:
 
 
 def _give_to_the_owner(file: Path, old: os.stat_result | None) -> None:
-    """A file that somebody changes for its owner, as root may, stays that owner's."""
+    """Preserve the owner of a file that is changed by another user, such as root."""
     if os.name != "posix" or old is None:
         return
     ours = file.stat()
@@ -94,7 +94,7 @@ def _give_to_the_owner(file: Path, old: os.stat_result | None) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename last through a power cut, where the system lets us."""
+    """Make a rename durable across a power cut, where the system supports it."""
     if os.name != "posix":
         return
     with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""One of our processes at a time, by a lock on a file that stays where it is."""
+"""Mutual exclusion of our processes, by a lock on a permanent file."""
 
 import contextlib
 import os
@@ -11,13 +11,13 @@ from hermes_desktop.core.files.private_files import open_private
 
 @contextlib.contextmanager
 def hold(path: Path) -> Iterator[None]:
-    """Have a lock file to oneself. Blocks until nobody else has it; for short work off the loop.
+    """Hold a lock file exclusively. Blocks until it is free; for short work off the loop.
 
     Threads of one process exclude each other, too. Programs that do not know the file are not
     kept out.
 
     Args:
-        path: The lock file; made (0600) if missing, never deleted. Its folder must exist.
+        path: The lock file; created (0600) if missing, never deleted. Its folder must exist.
 
     Raises:
         OSError: It cannot be opened or locked.
@@ -27,7 +27,7 @@ def hold(path: Path) -> Iterator[None]:
         _lock(descriptor)
         yield
     finally:
-        os.close(descriptor)  # and with it the lock goes
+        os.close(descriptor)  # this also releases the lock
 
 
 if sys.platform == "win32":

@@ -1,6 +1,6 @@
-"""The Git repository that a folder lies in: its top folder and its branch, read from files.
+"""The Git repository of a folder: its top folder and its branch, read from files.
 
-No program is started: a repository that somebody else made could have one of its own run.
+No program is started: the configuration of an untrusted repository could make Git run another one.
 """
 
 import logging
@@ -17,11 +17,11 @@ _ELSEWHERE = "gitdir: "
 
 @dataclass(frozen=True, slots=True)
 class GitFacts:
-    """What is known of a repository.
+    """Properties of a repository.
 
     Attributes:
-        root: Its top folder; of a further worktree, the top folder of that.
-        branch: The branch that is checked out; None where it is a single commit.
+        root: Its top folder; in a linked worktree, the top folder of that worktree.
+        branch: The branch that is checked out; None for a detached commit.
     """
 
     root: Path
@@ -29,7 +29,7 @@ class GitFacts:
 
 
 def git_facts(folder: Path) -> GitFacts | None:
-    """Look for the repository of a folder; None outside of any. Blocking: reads small files."""
+    """Find the repository of a folder; None outside of any. Blocking: reads small files."""
     try:
         for each in (folder, *folder.parents):
             place = each / ".git"
@@ -41,7 +41,7 @@ def git_facts(folder: Path) -> GitFacts | None:
 
 
 def _branch(place: Path) -> str | None:
-    """The branch by the file ``HEAD``; ``place`` is a folder, or a file that names one."""
+    """Return the branch from the file ``HEAD``; ``place`` is a folder, or a file that names one."""
     if place.is_file():
         named = _first_line(place)
         if not named.startswith(_ELSEWHERE):

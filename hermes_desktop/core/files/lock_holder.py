@@ -1,9 +1,8 @@
-"""Names for who holds a lock that is written down, and whether that somebody is gone for certain.
+"""Names of lock holders that are stored with a lock, and detection of holders that have ended.
 
-A name tells of its process by number, and of the place where that number means something: this
-start of this machine, this space of process numbers. What stands elsewhere, or was written by
-another program, is never taken for gone. Where the system does not tell all this (it is Linux that
-does), nothing is.
+A name contains the process id and an identifier of where that id is valid: this boot of this
+machine, this pid namespace. A holder elsewhere, or a name written by another program, is never
+considered gone. On systems that do not provide this data (only Linux does), no holder is.
 """
 
 import hashlib
@@ -21,7 +20,7 @@ _OURS = re.compile(r"pid=(\d{1,10}):tid=\d+:agent=([0-9a-f]{8}):nonce=([0-9a-f]{
 
 
 def new_holder() -> str:
-    """A name for one attempt of this thread, in the form that ``hermes`` writes."""
+    """Return a name for one attempt of this thread, in the format that ``hermes`` writes."""
     pid = os.getpid()
     place = _place() or secrets.token_hex(4)
     nonce = _began_word(began(pid)) + secrets.token_hex(2)
@@ -29,30 +28,30 @@ def new_holder() -> str:
 
 
 def is_gone(holder: str) -> bool:
-    """Whether a process of ours wrote this name, here, and has ended since."""
+    """Return whether one of our processes wrote this name here, and has ended since."""
     found = _ours(holder)
     if found is None:
         return False
     pid = int(found[1])
     if not _runs(pid):
         return True
-    since = began(pid)  # None: it is somebody else's, who does not show it
+    since = began(pid)  # None: it belongs to another user and its start time is hidden
     return since is not None and found[3] != _began_word(since)
 
 
 def is_ours(holder: str) -> bool:
-    """Whether this program wrote a name, in whatever process of this start of this machine."""
+    """Return whether this program wrote a name, in any process of this boot of this machine."""
     return _ours(holder) is not None
 
 
 def runs_here(holder: str) -> bool:
-    """Whether a process runs here that has the number in a name; it may be another one."""
+    """Return whether a process with the id in a name runs here; it may be a different process."""
     pid = pid_of(holder)
     return pid is not None and pid > 0 and _runs(pid)
 
 
 def pid_of(holder: str) -> int | None:
-    """The number of the process that a name tells of; None if it tells of none."""
+    """Return the process id in a name; None if there is none."""
     found = re.match(r"pid=(\d{1,10})(?!\d)", holder)
     return int(found[1]) if found is not None else None
 
@@ -64,7 +63,7 @@ def _ours(holder: str) -> re.Match[str] | None:
 
 @cache
 def _place() -> str:
-    """What no other machine, start of it, or space of process numbers has; "" for not known."""
+    """Return an identifier of this machine, boot and pid namespace; "" if it is unknown."""
     try:
         start = (_PROC / "sys/kernel/random/boot_id").read_text("ascii").strip()
         space = (_PROC / "self/ns/pid").readlink()
@@ -74,12 +73,12 @@ def _place() -> str:
 
 
 def _began_word(since: int | None) -> str:
-    """Tells a process from one that has its number later."""
+    """Return a digest that tells a process from a later one with the same id."""
     return hashlib.sha256(str(since).encode()).hexdigest()[:4]
 
 
 def _runs(pid: int) -> bool:
-    """Whether it runs; one that has ended and was not waited for does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Folders and files that only their owner may open, whatever the umask of the process is."""
+"""Folders and files that only their owner can open, whatever the umask of the process is."""
 
 import contextlib
 import os
@@ -9,14 +9,14 @@ FILE_MODE = 0o600
 
 
 def make_private_folder(path: Path, *, parents: bool = True) -> None:
-    """Make a folder (0700) unless it exists; one that exists keeps its mode.
+    """Create a folder (0700) unless it exists; an existing folder keeps its mode.
 
     Args:
         path: The folder.
-        parents: Make missing parents, with the same mode; without it a missing parent is an error.
+        parents: Create missing parents, with the same mode; otherwise a missing parent is an error.
 
     Raises:
-        OSError: It cannot be made, or a file has its name.
+        OSError: It cannot be created, or a file has its name.
     """
     try:
         path.mkdir(mode=FOLDER_MODE)
@@ -26,7 +26,7 @@ def make_private_folder(path: Path, *, parents: bool = True) -> None:
         make_private_folder(path.parent)
         make_private_folder(path, parents=False)
     except OSError:
-        # Not only FileExistsError: a read-only file system refuses before it looks.
+        # Not only FileExistsError: a read-only file system refuses before it checks.
         if not path.is_dir():
             raise
     else:
@@ -35,17 +35,17 @@ def make_private_folder(path: Path, *, parents: bool = True) -> None:
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open a file and make it (0600) if it is missing; one that exists keeps its mode.
+    """Open a file and create it (0600) if it is missing; an existing file keeps its mode.
 
     Args:
         path: The file.
         flags: As for ``os.open``; with ``O_EXCL`` an existing file is an error.
 
     Returns:
-        A descriptor that the caller closes.
+        A descriptor that the caller must close.
 
     Raises:
-        OSError: It cannot be opened or made.
+        OSError: It cannot be opened or created.
     """
     try:
         descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, FILE_MODE)

@@ -1,11 +1,11 @@
-"""A lock that processes share: fair, named, freed by the kernel, and without files left behind.
+"""A lock between processes: fair, with a named owner, freed by the kernel, leaving no files behind.
 
-Two files make one lock. Whoever holds the first may do its work; whoever holds the second is the
-next. A process that wants the lock again at once has to become the next first, and so lets in
-whoever waited. The files are removed by their holder while it holds them. Somebody may have opened
-such a file before; after locking it they see that it is no longer the one with that name, and try
-again. A killed holder leaves its files, and the kernel frees them; :func:`remove_leftovers` takes
-them away.
+Two files make one lock. The holder of the first may do its work; the holder of the second is the
+next in line. A process that wants the lock again has to become the next in line first, and so
+lets a waiting process pass. The files are removed by their holder while it holds them. Another
+process may have opened such a file before; after locking it, it finds that the file no longer has
+that name, and retries. A killed holder leaves its files, and the kernel frees their locks;
+:func:`remove_leftovers` deletes them.
 """
 
 import contextlib
@@ -26,11 +26,11 @@ _MOST_READ = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LockOwner:
-    """Who holds a lock.
+    """The holder of a lock.
 
     Attributes:
-        pid: Its process, 0 if it did not say so.
-        program: What the process calls itself.
+        pid: Its process id, 0 if unknown.
+        program: The name that the process gives itself.
     """
 
     pid: int
@@ -41,15 +41,15 @@ class LockOwner:
 
 
 class SharedLock:
-    """One attempt to get a lock. Any thread; its calls exclude each other and never wait long.
+    """One attempt to acquire a lock. Thread-safe; calls exclude each other and never wait long.
 
     Attributes:
-        after_killed: Whoever had the lock before did not give it back.
+        after_killed: The previous holder did not release the lock.
 
     Args:
-        folder: Where the files of locks are; made if it is missing.
-        name: The lock, fit for a file name.
-        program: What others are told of the holder.
+        folder: The folder of the lock files; created if it is missing.
+        name: The lock's name, fit for a file name.
+        program: The holder's name, as shown to other processes.
     """
 
     def __init__(self, folder: Path, name: str, program: str) -> None:
@@ -63,7 +63,7 @@ class SharedLock:
         self.after_killed = False
 
     def try_now(self) -> bool:
-        """Take the lock if it is free, or stand in line for it.
+        """Acquire the lock if it is free, or queue for it.
 
         Raises:
             OSError: Locks do not work in this folder.
@@ -87,19 +87,19 @@ class SharedLock:
 
     @property
     def held(self) -> bool:
-        """Whether this attempt has the lock."""
+        """Whether this attempt holds the lock."""
         return self._turn is not None
 
     def owner(self) -> LockOwner | None:
-        """Who holds the lock, None if nobody does.
+        """Return the holder of the lock, None if it is free.
 
         Raises:
-            OSError: It cannot be found out.
+            OSError: The holder cannot be determined.
         """
         return owner_of(self._folder, self._name)
 
     def give_back(self) -> None:
-        """Release the lock, or leave the line; it cannot be taken by this attempt any more."""
+        """Release the lock, or leave the queue; this attempt cannot acquire it any more."""
         with self._guard:
             self._over = True
             for taken in (self._turn, self._next):
@@ -109,10 +109,10 @@ class SharedLock:
 
 
 def owner_of(folder: Path, name: str) -> LockOwner | None:
-    """Who holds a lock, None if nobody does. Makes nothing.
+    """Return the holder of a lock, None if it is free. Creates no files.
 
     Raises:
-        OSError: It cannot be found out.
+        OSError: The holder cannot be determined.
     """
     try:
         descriptor = os.open(folder / f"{name}{_TURN}", os.O_RDWR | _SAFE)
@@ -125,11 +125,11 @@ def owner_of(folder: Path, name: str) -> LockOwner | None:
 
 
 def remove_leftovers(folder: Path, killed: Callable[[str], object] = lambda _: None) -> None:
-    """Take away the files of killed holders. Never raises by itself.
+    """Delete the files of killed holders. Raises only what ``killed`` raises.
 
     Args:
-        folder: Where they are.
-        killed: Told the name of each lock that such a holder had, while the lock is held.
+        folder: The folder of the lock files.
+        killed: Called with the name of each lock that such a holder had, while the lock is held.
     """
     with contextlib.suppress(OSError):
         for path in list(folder.iterdir()):
@@ -153,11 +153,11 @@ class _Taken:
     descriptor: int
 
     def is_signed(self) -> bool:
-        """Whether somebody said that they hold it, and did not remove it."""
+        """Return whether a holder wrote its name and did not remove it."""
         return os.fstat(self.descriptor).st_size > 0
 
     def sign(self, program: str) -> None:
-        """Say who holds it; that it is held does not depend on this."""
+        """Write the holder's name; the lock itself does not depend on it."""
         text = json.dumps({"pid": os.getpid(), "program": program})
         with contextlib.suppress(OSError):
             os.ftruncate(self.descriptor, 0)
@@ -165,7 +165,7 @@ class _Taken:
             os.write(self.descriptor, text.encode())
 
     def give_back(self) -> None:
-        """Remove the file and let go of it."""
+        """Remove the file and release its lock."""
         if sys.platform == "win32":  # an open file cannot be removed there
             os.close(self.descriptor)
             with contextlib.suppress(OSError):
@@ -179,7 +179,7 @@ class _Taken:
 
 
 def _take(path: Path) -> _Taken | None:
-    """Lock the file that has this name; None: somebody else holds it."""
+    """Lock the file that has this name; None if it is locked already."""
     for _ in range(_MOST_TRIES):
         descriptor = open_private(path, os.O_RDWR | _SAFE)
         kept = False
@@ -209,7 +209,7 @@ def _signed(descriptor: int) -> LockOwner:
         os.lseek(descriptor, 0, os.SEEK_SET)
         found = json.loads(os.read(descriptor, _MOST_READ))
         return LockOwner(int(found["pid"]), str(found["program"]))
-    except (OSError, ValueError, TypeError, KeyError):  # it has not written it yet
+    except (OSError, ValueError, TypeError, KeyError):  # not written yet
         return LockOwner(0, "another program")
 
 
@@ -218,7 +218,7 @@ if sys.platform == "win32":
 
     _SAFE = os.O_BINARY
     _FAR = 1 << 30
-    """Locks are mandatory there: what is written in front can still be read."""
+    """Locks are mandatory on Windows: a lock this far behind leaves the content readable."""
 
     def _lock(descriptor: int, *, shared: bool = False) -> bool:  # noqa: ARG001 - there is one kind
         os.lseek(descriptor, _FAR, os.SEEK_SET)

@@ -1,4 +1,4 @@
-"""Files that ship with the program: pictures, demo texts, translations."""
+"""Files that ship with the program: images, demo texts, translations."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 
 
 def shipped_path(*parts: str) -> Path:
-    """Find a shipped file or folder, in an installed package as well as in a checkout.
+    """Return the path of a shipped file or folder, in an installed package or a checkout.
 
     Raises:
-        FileNotFoundError: The program is not completely installed.
+            FileNotFoundError: The installation is incomplete.
     """
     for folder in (_PACKAGE / "_resources", _PACKAGE.parent / "resources"):
         candidate = folder.joinpath(*parts)

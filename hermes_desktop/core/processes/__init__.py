@@ -1,1 +1,1 @@
-"""Child processes and process trees: started, bounded, found and ended."""
+"""Child processes and process trees: starting, limiting, finding and ending them."""

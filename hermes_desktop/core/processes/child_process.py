@@ -1,4 +1,4 @@
-"""The person's own programs, run within bounds: time, output, nothing of them left behind."""
+"""Execution of the user's programs with bounded time and output, and no processes left behind."""
 
 import contextlib
 import os
@@ -18,19 +18,19 @@ _LOOK_S = 0.1
 _CHUNK = 65536
 _MOST_FLOOD = 64
 _AFTERMATH_S = 0.5
-"""How long output may still come after the program ended: from what it left running."""
+"""How long output is still read after the program ended: from processes it left running."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended.
+    """The result of a program.
 
     Attributes:
         code: Its exit code; negative for a signal.
-        out: What it wrote, at most as much as was asked for.
+        out: Its output, up to the requested limit.
         err: The same for standard error.
-        timed_out: It was killed because its time was over, or nobody wanted it any more.
-        cut: It wrote more than is kept; it was killed if it would not stop.
+        timed_out: It was killed because its time was over, or because it was cancelled.
+        cut: It wrote more than is kept; it was killed if it did not stop.
     """
 
     code: int
@@ -74,20 +74,21 @@ def run_bounded(  # noqa: PLR0913 - the bounds
     given: bytes = b"",
     given_up: Callable[[], bool] = lambda: False,
 ) -> Ended:
-    """Run a program and wait for its end. Blocks; any thread.
+    """Run a program and wait for it to end. Blocks; may be called from any thread.
 
-    It gets a session of its own, and whatever it has started is killed when it has ended or its
-    time is over, also what left that session (:mod:`~hermes_desktop.core.processes.process_tree`).
+    It gets a session of its own. Everything it started is killed when it has ended or timed out,
+    including processes that left that session
+    (:mod:`~hermes_desktop.core.processes.process_tree`).
 
     Args:
-        command: Program and arguments; a string goes to the system's shell.
-        environ: Its whole environment.
-        cwd: Where it runs.
+        command: Program and arguments; a string is passed to the system's shell.
+        environ: Its complete environment.
+        cwd: Its working directory.
         timeout_s: How long it may take.
         most_bytes: How much of its output, and of its errors, is kept.
         end_bytes: How much of that is the end, with a mark where something is left out before it.
-        given: What it can read.
-        given_up: Asked now and then; True ends it.
+        given: Its standard input.
+        given_up: Polled while waiting; True ends the program.
 
     Raises:
         OSError: It cannot be started.
@@ -118,7 +119,7 @@ def run_bounded(  # noqa: PLR0913 - the bounds
 
 
 def _end(process: "subprocess.Popen[bytes]", mark: str, since: int | None) -> None:
-    """Kill it, and all that it has started."""
+    """Kill the process and everything it started."""
     if sys.platform == "win32":
         with contextlib.suppress(OSError):
             process.kill()
@@ -130,7 +131,7 @@ def _end(process: "subprocess.Popen[bytes]", mark: str, since: int | None) -> No
 def _communicate(
     process: "subprocess.Popen[bytes]", given: bytes, timeout_s: float, most: int
 ) -> Ended:
-    """Where pipes cannot be watched: all of the output is kept until the end."""
+    """Run without polling, where pipes cannot be polled: all output is kept until the end."""
     try:
         out, err = process.communicate(given, timeout_s)
     except subprocess.TimeoutExpired:
@@ -139,7 +140,7 @@ def _communicate(
 
 
 class _Watch:
-    """The pipes of a running program, watched on the caller's thread."""
+    """The pipes of a running program, polled on the caller's thread."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", most: int, end: int) -> None:
         self._process = process
@@ -174,7 +175,7 @@ class _Watch:
         )
 
     def _ends(self, deadline: float, given_up: Callable[[], bool]) -> bool:
-        """Whether a program that closed its pipes ends in time."""
+        """Return whether a program that closed its pipes ends in time."""
         while not self._floods():
             left = deadline - time.monotonic()
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""The process environment without what programs of others need not know."""
+"""The process environment without secrets that other programs need not know."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ _SECRET_PARTS = re.compile(
 
 
 def names_secret(name: str) -> bool:
-    """Whether a variable of this name is likely to hold a secret."""
+    """Return whether a variable with this name is likely to hold a secret."""
     upper = name.upper()
     words = upper.split("_")
     if len(words) > 1 and words[-1] in _SECRET_AT_THE_END:
@@ -29,11 +29,11 @@ def names_secret(name: str) -> bool:
 def without_secrets(
     environ: Mapping[str, str], clean: Callable[[str], str] = lambda text: text
 ) -> dict[str, str]:
-    """A copy without variables that hold secrets, by their names or by what they hold.
+    """Return a copy without variables that hold secrets, judged by their names or values.
 
     Args:
         environ: The environment.
-        clean: Takes secrets out of text; a variable that it would change is left out.
+        clean: Removes secrets from text; a variable whose value it would change is left out.
     """
     return {
         name: value

@@ -1,4 +1,4 @@
-"""Ends the process when closing takes too long, and leaves behind where it hung."""
+"""Ends the process when shutdown takes too long, and logs where it hung."""
 
 import contextlib
 import logging
@@ -14,15 +14,15 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 EXIT_SLACK_S = 10.0
-"""How much longer than what it may rightly wait for a program may take to close."""
+"""How much longer than its legitimate waits the shutdown of a program may take."""
 OVERDUE = 1
 _LOGGING_S = 3.0
 
 
 def leave_at_once(code: int) -> None:
-    """End the process without cleaning up; its child processes are asked to end, too."""
+    """End the process without cleanup; its child processes are asked to end, too."""
     try:
-        for file in Path("/proc/self/task").glob("*/children"):  # Linux tells them
+        for file in Path("/proc/self/task").glob("*/children"):  # only Linux provides this
             for pid in map(int, file.read_text(encoding="ascii").split()):
                 _ask_to_end(pid)
     finally:
@@ -30,7 +30,7 @@ def leave_at_once(code: int) -> None:
 
 
 def _ask_to_end(pid: int) -> None:
-    """SIGTERM, to the whole group of a process that leads one."""
+    """Send SIGTERM, to the whole group if the process leads one."""
     with contextlib.suppress(OSError):
         if os.getpgid(pid) == pid:
             os.killpg(pid, signal.SIGTERM)
@@ -39,15 +39,15 @@ def _ask_to_end(pid: int) -> None:
 
 
 class ExitDeadline:
-    """A thread that waits until it is disarmed, and else logs every stack and leaves hard.
+    """A watchdog thread: unless it is disarmed, it logs every stack and exits hard.
 
-    Threads that hang cannot be ended, and a loop that hangs ends nothing any more; this needs
-    neither. Nothing is cleaned up then, but our child processes are asked to end. A program leaves
-    it armed for good, because the end of the interpreter waits for threads, too.
+    Hung threads cannot be stopped, and a hung loop stops nothing any more; this needs neither.
+    Nothing is cleaned up then, but our child processes are asked to end. A program leaves it armed
+    permanently, because the interpreter also waits for threads when it exits.
 
     Args:
-        leave: Ends the process at once, with the exit code.
-        tell: Told in a sentence, for a person who looks at a terminal.
+        leave: Ends the process immediately, with the exit code.
+        tell: Called with a sentence for a user who watches a terminal.
         logging_s: How long writing the stacks into the log may take.
     """
 
@@ -66,7 +66,7 @@ class ExitDeadline:
         self._thread: threading.Thread | None = None
 
     def arm(self, seconds: float) -> None:
-        """Closing begins, and may take so long. Armed again, the earlier end counts."""
+        """Start the deadline of the shutdown. If it is armed twice, the earlier deadline counts."""
         with self._changed:
             until = time.monotonic() + seconds
             if self._until is None or until < self._until:
@@ -79,7 +79,7 @@ class ExitDeadline:
             self._changed.notify_all()
 
     def disarm(self) -> None:
-        """Everything is closed, and the process lives on."""
+        """Cancel the deadline: everything is closed, and the process continues."""
         with self._changed:
             self._until = None
             thread, self._thread = self._thread, None
@@ -96,7 +96,7 @@ class ExitDeadline:
                 if left <= 0:
                     break
                 self._changed.wait(left)
-        # What hangs may hold a lock of the log: this must not wait for it for ever.
+        # The hung code may hold a lock of the log: do not wait for it forever.
         telling = threading.Thread(target=self._tell, name="exit-stacks", daemon=True)
         telling.start()
         telling.join(self._logging_s)

@@ -1,9 +1,9 @@
-"""All that a program has started, found and ended: also what left its group and its session.
+"""Finds and ends everything a program has started, including what left its group and its session.
 
-A program is started with a mark of its own in its environment, which everything that it starts
-inherits. Besides, children are followed by their parents and by their session. What clears its
-environment *and* lets its parent die is not found. Only Linux tells all this (``/proc``); elsewhere
-the process group is ended and nothing more is known.
+A program is started with a unique mark in its environment, which everything it starts inherits.
+In addition, children are found by their parent and by their session. A process that clears its
+environment *and* whose parent has ended is not found. Only Linux provides this data (``/proc``);
+elsewhere the process group is ended and nothing more is known.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ _PAUSE_S = 0.005
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What the system says of one process."""
+    """The properties of one process, as the system reports them."""
 
     pid: int
     parent: int
@@ -34,7 +34,7 @@ class _Seen:
 
 
 def began(pid: int) -> int | None:
-    """When a process began, in clock ticks since the machine did; None when nobody tells."""
+    """Return when a process started, in clock ticks since boot; None if it is unknown."""
     try:
         text = (_PROC / str(pid) / "stat").read_text("utf-8", "replace")
         return int(text.rpartition(")")[2].split()[_BEGAN])
@@ -43,24 +43,24 @@ def began(pid: int) -> int | None:
 
 
 def new_mark() -> str:
-    """A mark that no other program has."""
+    """Create a unique mark."""
     return secrets.token_hex(8)
 
 
 def marked(environ: Mapping[str, str], mark: str) -> dict[str, str]:
-    """An environment that carries a mark; marks of programs around it stay, too."""
+    """Return an environment with a mark added; marks of enclosing programs are kept."""
     around = environ.get(MARK, "")
     return {**environ, MARK: f"{around}:{mark}" if around else mark}
 
 
 def members(mark: str, leader: int | None = None, *, since: int | None = None) -> tuple[int, ...]:
-    """The living processes of one run. Blocking, a few milliseconds.
+    """Return the living processes of one run. Blocks for a few milliseconds.
 
     Args:
-        mark: Stands in their environment.
+        mark: The mark in their environment.
         leader: The first process, as long as it has not been waited for: its session and its
             children count, too.
-        since: When it began, see :func:`began`; who is older was not started by it.
+        since: When it started, see :func:`began`; older processes were not started by it.
     """
     seen = {pid: each for pid, each in _look().items() if since is None or each.began >= since}
     found = {pid for pid in seen if _carries(pid, mark)}
@@ -79,20 +79,21 @@ def members(mark: str, leader: int | None = None, *, since: int | None = None) -
 def end_all(mark: str, leader: int, *, waited_for: bool = False, since: int | None = None) -> int:
     """Kill every process of one run. Blocking; never raises.
 
-    What begins while this goes on is found in the next round, until there is nothing left.
+    Processes that start in the meantime are found in the next round, until none is left.
 
     Args:
-        mark: Stands in their environment.
+        mark: The mark in their environment.
         leader: The first process, which is the leader of a group.
-        waited_for: It was: its number may be a stranger's by now, and only its group counts.
+        waited_for: It has been waited for: its id may belong to another process by now, and only
+            its group counts.
         since: See :func:`members`.
 
     Returns:
-        How many were killed beside the leader.
+        How many were killed besides the leader.
     """
     killed: set[int] = set()
     for number in range(_ROUNDS):
-        # Before anything is killed: children of the dead have other parents.
+        # Before anything is killed: children of ended processes get another parent.
         alive = members(mark, None if waited_for else leader, since=since)
         if number == 0 and sys.platform != "win32":
             with contextlib.suppress(OSError):
@@ -103,13 +104,13 @@ def end_all(mark: str, leader: int, *, waited_for: bool = False, since: int | No
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         if killed.issuperset(alive):
-            threading.Event().wait(_PAUSE_S)  # they are told and on their way out
+            threading.Event().wait(_PAUSE_S)  # they have been signaled and are about to end
         killed.update(alive)
     return len(killed - {leader})
 
 
 def end_marked(mark: str) -> bool:
-    """Kill whatever carries a mark; whether there was anything. Blocking; never raises."""
+    """Kill every process with a mark; return whether there was any. Blocking; never raises."""
     alive = members(mark)
     if alive:
         end_all(mark, alive[0], waited_for=True)
@@ -117,7 +118,7 @@ def end_marked(mark: str) -> bool:
 
 
 def _look() -> dict[int, _Seen]:
-    """Every process of this user that is no zombie."""
+    """Return every process of this user that is not a zombie."""
     found: dict[int, _Seen] = {}
     try:
         entries = list(os.scandir(_PROC))

@@ -1,4 +1,4 @@
-"""Which program a process runs, by its command line."""
+"""Determines which program a process runs, by its command line."""
 
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -15,7 +15,7 @@ UNKNOWN = ""
 
 
 def arguments_of(pid: int) -> list[str]:
-    """The command line of a process on Linux; [] for a thread of the kernel.
+    """Return the command line of a process on Linux; [] for a kernel thread.
 
     Raises:
         OSError: It cannot be read.
@@ -25,9 +25,9 @@ def arguments_of(pid: int) -> list[str]:
 
 
 def program_in(arguments: Sequence[str]) -> str:
-    """The program that a command line runs: the module or script where that is Python's.
+    """Return the program that a command line runs: for Python, the module or script.
 
-    :data:`UNKNOWN` for Python with code from elsewhere, and for no command line.
+    :data:`UNKNOWN` for Python with code from another source, and for an empty command line.
     """
     words = [each.replace("\\", "/") for each in arguments]
     if not words or not _is_python(words[0]):
@@ -50,14 +50,14 @@ def _is_python(program: str) -> bool:
 
 
 def is_own(arguments: Sequence[str]) -> bool:
-    """Whether a command line runs this program, its identity process included."""
+    """Return whether a command line runs this program, its identity process included."""
     program = program_in(arguments)
     name = PurePosixPath(program).name.removesuffix(".exe")
     return name in _OWN_NAMES or program.endswith(_OWN_FILES)
 
 
 def may_be_hermes(arguments: Sequence[str]) -> bool:
-    """Whether a command line may run ``hermes``: its name says so, or nothing says what runs."""
+    """Return whether a command line may run ``hermes``: its name matches, or it is unknown."""
     if not arguments:
         return False
     program = program_in(arguments)

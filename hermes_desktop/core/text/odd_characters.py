@@ -1,10 +1,10 @@
-"""Characters that get into keys when they are copied from a page or a chat: named for a person."""
+"""Readable names of characters that get into keys when they are copied from a page or a chat."""
 
 import unicodedata
 
 
 def odd_character(text: str) -> str:
-    """The first character that is no visible ASCII one, with its name and place; "" for none.
+    """Return the first character that is not visible ASCII, with name and position; "" for none.
 
     For example: “ (left double quotation mark, U+201C), character 1.
     """
@@ -15,7 +15,7 @@ def odd_character(text: str) -> str:
 
 
 def named(character: str) -> str:
-    """A character with its name and number, itself only where it can be seen; "" for "" ."""
+    """Return a character with its name and code point, itself only if it is visible; "" for ""."""
     if not character:
         return ""
     code = f"U+{ord(character):04X}"

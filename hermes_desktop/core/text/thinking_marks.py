@@ -1,7 +1,7 @@
 """The marks that models put around their thinking when their server leaves it in the reply.
 
-A server that knows its model sends thinking in a field of its own. Many do not: the chat template
-is unknown to them, or their reasoning parser is switched off. Then the marks stand in the text.
+A server that knows its model sends thinking in a separate field. Many do not: the chat template
+is unknown to them, or their reasoning parser is disabled. Then the marks are part of the text.
 """
 
 import re
@@ -13,12 +13,12 @@ class ThinkingMark:
     """A pair of marks with thinking between them.
 
     Attributes:
-        opens: What begins the thinking.
-        closes: What ends it.
-        source: Which models write it.
+        opens: The mark that starts the thinking.
+        closes: The mark that ends it.
+        source: The models that write it.
         alone: The closing mark may come without the opening one, because the chat template has
             already written that.
-        any_case: Models write it in capital or small letters.
+        any_case: Models write it in upper or lower case.
     """
 
     opens: str
@@ -58,13 +58,13 @@ DROPPED_MARKS = (
     ("<|begin_of_solution|>", "Sky-T1, OpenThinker"),
     ("<|end_of_solution|>", "Sky-T1, OpenThinker"),
 )
-"""Marks around the reply itself: they say nothing to a person."""
+"""Marks around the reply itself: they mean nothing to the user."""
 
 BEGINS_IN_THOUGHT = re.compile(
     r"deepseek-r1(?!-0528|-distill)|\bqwq\b|thinking-2507|seed-oss|nemotron.*thinking",
     re.IGNORECASE,
 )
-"""Models whose chat template writes the opening mark, so that their text begins with thinking."""
+"""Models whose chat template writes the opening mark, so that their text starts with thinking."""
 
 
 def _pattern(text: str, *, any_case: bool) -> str:
@@ -99,11 +99,11 @@ ANY_MARK = re.compile(
     )
     + ")"
 )
-"""Finds the next mark; the name of the group says of which kind it is."""
+"""Finds the next mark; the name of the group is its kind."""
 
 
 def begun_mark(text: str) -> int:
-    """How many characters at the end of a text may be the beginning of a mark."""
+    """Return how many characters at the end of a text may be the beginning of a mark."""
     start = max(0, len(text) - _LONGEST + 1)
     for found in _FIRST_CHARACTER.finditer(text, start):
         tail = text[found.start() :]
@@ -114,5 +114,5 @@ def begun_mark(text: str) -> int:
 
 
 def has_mark(text: str) -> bool:
-    """Whether a text holds any mark of thinking."""
+    """Return whether a text contains any mark of thinking."""
     return ANY_MARK.search(text) is not None

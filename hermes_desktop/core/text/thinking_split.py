@@ -1,8 +1,8 @@
-"""Separates a model's thinking from its reply, where both come as one text in pieces.
+"""Separates a model's thinking from its reply where both arrive as one text in pieces.
 
-A mark counts where a model writes it: at the beginning of a reply or of a line, or behind a
-sentence. In code, in quotation marks and within a sentence it is a word like any other, since
-models and people talk about these marks, too.
+A mark counts where a model writes it: at the beginning of a reply or of a line, or after a
+sentence. In code, in quotation marks and within a sentence it is ordinary text, since models and
+users also write about these marks.
 """
 
 import re
@@ -12,7 +12,7 @@ from hermes_desktop.core.text.thinking_marks import ANY_MARK, begun_mark, has_ma
 
 Kind = Literal["text", "thinking", "retracted"]
 Part = tuple[Kind, str]
-"""``retracted`` repeats text that was given out as part of the reply and was thinking."""
+"""``retracted`` repeats text that was emitted as part of the reply and was thinking."""
 
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _TICKS = re.compile("`+")
@@ -23,12 +23,12 @@ _ENDS_A_SENTENCE = frozenset(".!?…。！？")
 _AFTER_A_WORD = frozenset(" ,.;:)")
 _CLOSING = frozenset({"alone", "closes"})
 _BETWEEN_NAMES = frozenset({"", "and", "or", "to", "/", "...", "…", "&", ",", "-", "–"})
-"""What stands between the two marks where a sentence speaks about them."""
+"""Text between the two marks where a sentence is about the marks."""
 _ITEM = re.compile(r"\s*(?:>|(?:\d+[.)]|[-*+])\s+$)")
 
 
 class _Place:
-    """Where in a Markdown text the next character stands."""
+    """The position of the next character in a Markdown text."""
 
     def __init__(self) -> None:
         self.fence = ""
@@ -42,7 +42,7 @@ class _Place:
         self._runs = 0
 
     def move(self, text: str) -> None:
-        """Go behind this text."""
+        """Advance behind this text."""
         for number, part in enumerate(text.split("\n")):
             if number:
                 self._end_line()
@@ -77,7 +77,7 @@ class _Place:
 
     @property
     def begins_something(self) -> bool:
-        """Whether a mark here stands at an edge, not within a sentence."""
+        """Whether a mark here is at an edge, not within a sentence."""
         if self.at_line_start or self.before.isalnum():
             return True
         return not (self.last.isalnum() or self.last in _WITHIN_A_SENTENCE)
@@ -94,14 +94,14 @@ class _Place:
 
 
 class ThinkingSplitter:
-    """Takes a reply in pieces that may be cut anywhere.
+    """Splits a reply that arrives in pieces cut anywhere.
 
     Args:
-        begins_inside: The model is known to begin with thinking that only a closing mark ends:
-            nothing is given out before that mark comes, or the end.
+        begins_inside: The model is known to start with thinking that only a closing mark ends:
+            nothing is emitted before that mark, or the end.
 
     Attributes:
-        closed_alone: Thinking was ended by a mark that nothing had opened.
+        closed_alone: Thinking was ended by a closing mark without an opening one.
     """
 
     def __init__(self, *, begins_inside: bool = False) -> None:
@@ -113,12 +113,12 @@ class ThinkingSplitter:
         self._inside = False
         self._thought = False
         self._quoted_open = False
-        # A closing mark came that nothing had opened; it counts once text follows.
+        # A closing mark came without an opening one; it counts once text follows.
         self._ended = False
-        # An opening mark within a sentence, and what came since.
+        # An opening mark within a sentence, and what followed.
         self._doubtful: list[str] = []
         self._said: list[str] = []
-        # Blank text at an edge: it is given out only if text follows.
+        # Blank text at an edge: it is emitted only if text follows.
         self._edge = True
         self._gap = ""
         self._last_thought = ""
@@ -127,22 +127,22 @@ class ThinkingSplitter:
         self._has_thought = False
 
     def expect_no_thinking(self) -> None:
-        """The server sends thinking in a field of its own: the text is the reply."""
+        """Expect no thinking in the text: the server sends it in a separate field."""
         if not self._said:
             self._holding = False
 
     def feed(self, text: str) -> list[Part]:
-        """Take a piece; give what is certain by now."""
+        """Process a piece; return the parts that are certain by now."""
         self._buffer += text
         self._scan(final=False)
         return self._given()
 
     def end(self, *, acts: bool = False, cut: bool = False) -> list[Part]:
-        """Nothing more comes; give the rest.
+        """Process the end of the reply; return the remaining parts.
 
         Args:
-            acts: The reply ends with calls of tools, so that it need not hold text.
-            cut: It broke off: what may have been thinking is taken for it.
+            acts: The reply ends with tool calls, so it need not contain text.
+            cut: The reply broke off: what may have been thinking is treated as thinking.
         """
         self._scan(final=True)
         if self._doubtful:
@@ -164,7 +164,7 @@ class ThinkingSplitter:
         given, self._out = self._out, []
         return [part for part in given if part[1]]
 
-    # ---------------------------------------------------------------------------- what comes in
+    # -------------------------------------------------------------------------------- input
 
     def _scan(self, *, final: bool) -> None:
         while self._buffer:
@@ -180,7 +180,7 @@ class ThinkingSplitter:
                 return
             mark, kind = found[0], found.lastgroup or ""
             if len(mark) == len(self._buffer) and not final:
-                return  # the character behind a mark says whether it counts
+                return  # the character after a mark determines whether it counts
             self._buffer = self._buffer[len(mark) :]
             self._take_mark(mark, kind, self._buffer[:1])
 
@@ -238,10 +238,10 @@ class ThinkingSplitter:
             self._ended = True
 
     def _is_lone_closing(self, following: str) -> bool:
-        """Whether a closing mark that nothing opened ends thinking all the same."""
+        """Return whether a closing mark without an opening one still ends thinking."""
         place = self._place
         ends_line = following in {"", "\n", "\r"}
-        if place.fence:  # thinking may leave a block of code open
+        if place.fence:  # thinking may leave a code block open
             return place.at_line_start and ends_line and not self._quoted_open
         if place.in_code or (place.before in _QUOTES and following in _QUOTES):
             return False
@@ -254,10 +254,10 @@ class ThinkingSplitter:
         stands_apart = place.before.isspace() or place.before in _QUOTES
         return not self._quoted_open and (ends_line or not stands_apart)
 
-    # --------------------------------------------------------------------------- what is given out
+    # -------------------------------------------------------------------------------- output
 
     def _begin_thinking(self) -> None:
-        if self._holding:  # it writes its opening mark after all
+        if self._holding:  # the opening mark came after all
             self._holding = False
             self._out += [("text", text) for text in self._said]
         self._inside = self._thought = self._thinking_edge = True
@@ -268,7 +268,7 @@ class ThinkingSplitter:
         self._edge = True
 
     def _settle_ended(self) -> None:
-        """All that was said so far was thinking."""
+        """Reclassify all text so far as thinking."""
         said, self._said = "".join(self._said), []
         self._ended = False
         self._thought = self.closed_alone = True
@@ -317,7 +317,7 @@ class ThinkingSplitter:
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """Reply and thinking of a text that holds both; a text without marks comes back as it is."""
+    """Return reply and thinking of a text with both; a text without marks is returned as it is."""
     if not has_mark(text):
         return text, ""
     splitter = ThinkingSplitter()
