@@ -1,1 +1,1 @@
-"""One conversation turn: prompt in, result out. Does not know who asked."""
+"""One turn: prompt in, result out. Independent of the caller."""

@@ -1,7 +1,8 @@
-"""Bodies of HTTP answers, unpacked in small pieces.
+"""Bodies of HTTP responses, decompressed in small pieces.
 
-A few kilobytes can unpack to gigabytes. httpx unpacks each piece that came as a whole, and what was
-packed twice, twice; here no step gives more than 64 KiB, so that whoever reads can stop in time.
+A few kilobytes can decompress to gigabytes. httpx decompresses each received piece as a whole,
+and doubly compressed bodies twice. Here no step yields more than 64 KiB, so that the reader can
+stop in time.
 """
 
 import zlib
@@ -16,18 +17,18 @@ _EITHER_HEADER = 32 + zlib.MAX_WBITS
 _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
 ACCEPTED = "gzip, deflate"
-"""For ``Accept-Encoding``: what can be unpacked here."""
+"""Value for ``Accept-Encoding``: the encodings supported here."""
 
 
 class UndecodableError(Exception):
-    """The body is damaged, or packed in a way that nobody asked for."""
+    """The body is damaged, or has an encoding that was not requested."""
 
 
 def decoded(response: "httpx.Response") -> Iterator[bytes]:
-    """The pieces of a body that is still to be read, unpacked. Blocking.
+    """Yield the pieces of a body that is still to be read, decompressed. Blocking.
 
     Raises:
-        UndecodableError: It cannot be unpacked.
+        UndecodableError: It cannot be decompressed.
         httpx.HTTPError: It broke off.
     """
     coding = response.headers.get("content-encoding", "").strip().lower()
@@ -50,7 +51,7 @@ def _unpacked(pieces: Iterator[bytes], coding: str) -> Iterator[bytes]:
             except zlib.error as error:
                 if begun or coding != "deflate":
                     raise UndecodableError(str(error)) from error
-                # Some servers leave the header out.
+                # Some servers omit the header.
                 inflater = zlib.decompressobj(-zlib.MAX_WBITS)
                 begun = True
                 continue

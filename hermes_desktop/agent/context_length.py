@@ -1,8 +1,8 @@
-"""How much a model can be told at once, and how sure that is.
+"""The size of a model's context window, and how certain it is.
 
-What the settings say comes first, then what a server on this machine says of itself, then what is
-known of models by name. For all others there is a guess, which is marked as one: it may begin a
-summary early, but nobody is refused for it. What an endpoint says when it refuses counts most.
+The settings come first, then what a local server reports about itself, then what is known of
+models by name. For all others there is a guess, which is marked as one: it may cause an early
+summary, but never a refusal. The limit that an endpoint names when it refuses takes precedence.
 """
 
 import re
@@ -15,10 +15,10 @@ from hermes_desktop.agent.types import ConversationMessage, ModelChoice
 from hermes_desktop.state.records.content_codec import plain_text
 
 GUESS = 128_000
-"""For models that nobody knows."""
+"""For unknown models."""
 LEAST = 1_024
 ENOUGH = 64_000
-"""With less the instructions, the tools and a few of their results fill a model's context."""
+"""With less, instructions, tools and a few tool results fill a model's context."""
 _PER_MESSAGE = 4
 _PER_PICTURE = 1_000
 _BYTES_PER_TOKEN = 4
@@ -45,7 +45,7 @@ _KNOWN: tuple[tuple[str, int], ...] = (
     ("llama-3.3", 131_072),
     ("qwen3", 131_072),
 )
-"""Names of models by how they begin, behind the name of a vendor; the longer one stands first."""
+"""Prefixes of model names, after the vendor's name; longer prefixes come first."""
 
 _LIMIT = re.compile(
     r"(?:context (?:length|window|size)|maximum context|max_model_len|n_ctx|limit|maximum"
@@ -60,7 +60,7 @@ class Window:
     """How many tokens fit into a request with its answer.
 
     Attributes:
-        certain: Somebody said so; else it is a guess.
+        certain: The size was reported or configured; otherwise it is a guess.
     """
 
     tokens: int
@@ -68,23 +68,23 @@ class Window:
 
 
 def known_length(model: str) -> int | None:
-    """What is known of a model by its name."""
+    """Return the window known for a model's name."""
     name = model.lower().rpartition("/")[2]
     return next((length for start, length in _KNOWN if name.startswith(start)), None)
 
 
 def limit_in(words: str) -> int | None:
-    """The limit that an endpoint names when it refuses a request; None when it names none."""
+    """Return the limit that an endpoint names when it refuses a request; None if it names none."""
     found = _LIMIT.search(words)
     length = int(re.sub(r"\D", "", found[1] or found[2])) if found else 0
     return length if length >= LEAST else None
 
 
 class WindowBook:
-    """What is known of the windows of models. Any thread.
+    """The known context windows of models. Thread-safe.
 
     Args:
-        probe: Asks a server on this machine; blocking, short; None: nobody is asked.
+        probe: Queries a local server; blocking, short; None to query none.
     """
 
     def __init__(self, probe: Callable[[ModelChoice], int | None] | None = None) -> None:
@@ -95,11 +95,11 @@ class WindowBook:
         self._told: set[tuple[str, str]] = set()
 
     def window(self, choice: ModelChoice, *, ask: bool = True) -> Window:
-        """The window of a model. Blocking where a server on this machine is asked, once.
+        """Return the window of a model. Blocks while a local server is queried, once.
 
         Args:
             choice: The model.
-            ask: Whether a server may be asked that was not asked yet.
+            ask: Whether a server that has not been queried yet may be.
         """
         with self._lock:
             learned = self._learned.get(_key(choice))
@@ -109,10 +109,10 @@ class WindowBook:
         return Window(length or GUESS, length is not None)
 
     def found_small(self, choice: ModelChoice) -> int | None:
-        """What a server on this machine said of a model, if it is little; told once, else None.
+        """Return the window that a local server reported, if it is small; once, else None.
 
-        Such servers often load a model with less than it could take, and some cut off what does not
-        fit without a word.
+        Such servers often load a model with a smaller context than it supports, and some silently
+        cut off what does not fit.
         """
         key = _key(choice)
         with self._lock:
@@ -125,7 +125,7 @@ class WindowBook:
             return length
 
     def learn(self, choice: ModelChoice, words: str, sent_tokens: int) -> Window:
-        """Take what a refusal teaches: the limit it names, else less than was sent."""
+        """Learn from a refusal: the limit it names, else less than was sent."""
         known = self.window(choice, ask=False)
         length = limit_in(words)
         if length is None or length >= known.tokens:
@@ -149,16 +149,16 @@ def _key(choice: ModelChoice) -> tuple[str, str]:
     return choice.base_url, choice.model
 
 
-# ------------------------------------------------------------------------------------ estimating
+# ------------------------------------------------------------------------------------ estimates
 
 
 def estimate_text(text: str) -> int:
-    """About how many tokens a text has. By its bytes: other scripts take more than letters."""
+    """Estimate the tokens of a text. By its bytes: other scripts take more than Latin letters."""
     return (len(text.encode("utf-8", "replace")) + _BYTES_PER_TOKEN - 1) // _BYTES_PER_TOKEN
 
 
 def estimate_message(message: ConversationMessage) -> int:
-    """About how many tokens a message has."""
+    """Estimate the tokens of a message."""
     sent = message.get("api_content")
     content: Any = sent if isinstance(sent, str) and sent else message.get("content")
     tokens = _PER_MESSAGE
@@ -171,5 +171,5 @@ def estimate_message(message: ConversationMessage) -> int:
 
 
 def estimate(messages: Iterable[ConversationMessage]) -> int:
-    """About how many tokens messages have together."""
+    """Estimate the total tokens of messages."""
     return sum(map(estimate_message, messages))

@@ -1,4 +1,4 @@
-"""One question to the provider, and what came of it."""
+"""One request to the provider, and its reply."""
 
 import logging
 from collections.abc import Callable
@@ -28,11 +28,11 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Reply:
-    """What the provider gave.
+    """The reply of the provider.
 
     Attributes:
-        finished: The closing event, None when the reply is not whole.
-        error: Why it is not whole, None when it is or when the person stopped it.
+        finished: The closing event, None when the reply is incomplete.
+        error: Why it is incomplete, None when it is complete or was stopped by the user.
     """
 
     finished: Finished | None = None
@@ -42,18 +42,18 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """All text that came."""
+        """All text received."""
         return "".join(self._text)
 
     @property
     def reasoning(self) -> str:
-        """All thinking that came."""
+        """All thinking received."""
         return "".join(self._reasoning)
 
     def take(
         self, event: TextDelta | ReasoningDelta | TextRetracted | AskedAgain | Finished
     ) -> None:
-        """Note what one event says."""
+        """Add one event to the reply."""
         if isinstance(event, TextDelta):
             self._text.append(event.text)
         elif isinstance(event, AskedAgain):
@@ -76,7 +76,7 @@ def ask(
     on_reasoning: StreamCallback | None = None,
     on_note: NoteListener | None = None,
 ) -> Reply:
-    """Ask once and gather the reply. Blocking; never raises :class:`ProviderError`."""
+    """Send one request and collect the reply. Blocking; never raises :class:`ProviderError`."""
     tell_text = _guarded(on_text)
     tell_reasoning = _guarded(on_reasoning)
     tell_note = _guarded(on_note)
@@ -100,7 +100,7 @@ def ask(
 
 
 def _guarded(callback: Callable[[T], None] | None) -> Callable[[T], None]:
-    """A listener that fails is logged once and asked no more: the reply matters more than it."""
+    """Guard a callback: a failure is logged once, and it is not called again. The reply continues."""
     broken = callback is None
 
     def tell(text: T) -> None:

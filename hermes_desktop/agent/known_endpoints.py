@@ -1,4 +1,4 @@
-"""Providers we know by name: where they answer, and which variable holds their key."""
+"""Providers known by name: their addresses, and the variables that hold their keys."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -6,14 +6,14 @@ from urllib.parse import urlsplit
 
 @dataclass(frozen=True, slots=True)
 class KnownEndpoint:
-    """A provider that speaks OpenAI's chat completions.
+    """A provider that supports OpenAI's chat completions.
 
     Attributes:
-        name: As ``model.provider`` has it.
-        base_url: Up to and with the version, no slash at the end.
+        name: The value of ``model.provider``.
+        base_url: Up to and including the version, without a trailing slash.
         key_variable: Name of the variable with its key; "" when it needs none.
-        other_variables: Names under which its key is looked for, too.
-        aliases: What else it is called.
+        other_variables: Further variables that may hold its key.
+        aliases: Other names for it.
     """
 
     name: str
@@ -24,17 +24,17 @@ class KnownEndpoint:
 
     @property
     def host(self) -> str:
-        """The host that may get this provider's key."""
+        """The host that may receive this provider's key."""
         return urlsplit(self.base_url).hostname or ""
 
     @property
     def key_variables(self) -> tuple[str, ...]:
-        """The variables that may hold its key, in the order they are looked at."""
+        """The variables that may hold its key, in order of precedence."""
         return (self.key_variable, *self.other_variables) if self.key_variable else ()
 
     @property
     def address_variable(self) -> str:
-        """The variable that moves it to another address."""
+        """The variable that overrides its address."""
         return "".join(c if c.isalnum() else "_" for c in self.name.upper()) + "_BASE_URL"
 
 
@@ -105,7 +105,7 @@ _TITLES = {
 
 
 def provider_title(name: str) -> str:
-    """A provider as people write it; a name that we do not know stays as it is."""
+    """Return a provider's display name; an unknown name is returned as it is."""
     return _TITLES.get(name, name)
 
 
@@ -129,16 +129,16 @@ OTHER_PROTOCOL = frozenset(
         "xai-oauth",
     }
 )
-"""Providers that ``hermes`` can use, with another protocol or by signing in there."""
+"""Providers that ``hermes`` can use, with another protocol or with a sign-in there."""
 
 
 def known_endpoint(name: str) -> KnownEndpoint | None:
-    """The provider of that name, in lower case, or of that alias."""
+    """Return the provider with that name, in lower case, or alias."""
     return _BY_NAME.get(name)
 
 
 def endpoint_at(base_url: str) -> KnownEndpoint | None:
-    """The provider we know at an address; None for any other host, and for one in plain text."""
+    """Return the known provider at an address; None for other hosts and for unencrypted ones."""
     try:
         parts = urlsplit(base_url)
         private = parts.scheme == "https" and parts.port in {None, 443}

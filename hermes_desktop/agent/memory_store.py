@@ -1,7 +1,7 @@
-"""What is remembered of a person from one conversation to the next, and what waits to be.
+"""The memory of a user across conversations, and the changes that wait for approval.
 
-Two files in ``memories``; entries with a line of § between. Where a person approves each change, it
-waits in ``pending/memory``, one file each, in the form that ``hermes`` keeps and reads, too.
+Two files in ``memories``; entries are separated by a line with §. Where the user approves each
+change, it waits in ``pending/memory``, one file each, in the format of ``hermes``.
 """
 
 import contextlib
@@ -36,10 +36,10 @@ Target = Literal["memory", "user"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that is remembered.
+    """One memory entry.
 
     Attributes:
-        id: Names it as long as it stays the same.
+        id: Identifies it as long as its text is unchanged.
     """
 
     id: str
@@ -49,7 +49,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class PendingWrite:
-    """A change that waits for a person's word.
+    """A change that waits for the user's approval.
 
     Attributes:
         old_text: A part of the entry that is replaced or removed.
@@ -65,7 +65,7 @@ class PendingWrite:
 
 
 class MemoryStore:
-    """The memory of one home. Blocking; our processes and threads keep each other out.
+    """The memory of one home. Blocking; our processes and threads exclude each other.
 
     Args:
         home: The Hermes home.
@@ -76,10 +76,10 @@ class MemoryStore:
         self._pending = home / "pending" / "memory"
         self._lock = home / "desktop" / "memory.lock"
 
-    # Looking
+    # Reading
 
     def texts(self, target: str) -> list[str]:
-        """The entries of one file.
+        """Return the entries of one file.
 
         Raises:
             OSError: It cannot be read.
@@ -91,15 +91,15 @@ class MemoryStore:
         return [each.strip() for each in text.split(_BETWEEN) if each.strip()]
 
     def entries(self, target: str) -> tuple[Entry, ...]:
-        """The same with their names."""
+        """Return the entries with their ids."""
         return tuple(Entry(_name(target, text), target, text) for text in self.texts(target))
 
     def used(self, target: str) -> int:
-        """How many characters of its limit a file holds."""
+        """Return how many characters of its limit a file uses."""
         return len(_BETWEEN.join(self.texts(target)))
 
     def pending(self) -> tuple[PendingWrite, ...]:
-        """What waits, the oldest first; files that make no sense are left out."""
+        """Return the pending changes, oldest first; invalid files are skipped."""
         try:
             files = sorted(self._pending.glob("*.json"))[:_MOST_PENDING]
         except OSError:
@@ -110,10 +110,10 @@ class MemoryStore:
     # Changing
 
     def change(self, action: str, target: str, content: str = "", old_text: str = "") -> list[str]:
-        """Add, replace or remove an entry; all entries of that file afterwards.
+        """Add, replace or remove an entry; return all entries of that file afterwards.
 
         Raises:
-            RefusedError: It makes no sense, or does not fit; nothing was changed.
+            RefusedError: It is invalid, or does not fit; nothing was changed.
             StateError: It cannot be written.
         """
         with self._alone():
@@ -133,10 +133,10 @@ class MemoryStore:
         return entries
 
     def forget(self, entry: Entry) -> None:
-        """Take an entry out.
+        """Remove an entry.
 
         Raises:
-            NotFoundError: It is not there any more.
+            NotFoundError: It no longer exists.
             StateError: It cannot be written.
         """
         with self._alone():
@@ -147,7 +147,7 @@ class MemoryStore:
             self._write(entry.target, entries)
 
     def find(self, name: str) -> Entry:
-        """An entry by its name, or by a part of its text that only it has.
+        """Return an entry by its id, or by a part of its text that is unique to it.
 
         Raises:
             NotFoundError: There is none, or several.
@@ -168,10 +168,10 @@ class MemoryStore:
     def stage(
         self, action: str, target: str, content: str, old_text: str, *, now: float
     ) -> PendingWrite:
-        """Let a change wait for a person's word.
+        """Store a change until the user approves it.
 
         Raises:
-            RefusedError: It makes no sense as things stand, or too much waits.
+            RefusedError: It is invalid at present, or too many changes are pending.
             StateError: It cannot be written.
         """
         with self._alone():
@@ -206,11 +206,11 @@ class MemoryStore:
         return PendingWrite(name, action, target, content, old_text, summary, now)
 
     def approve(self, name: str) -> PendingWrite:
-        """Do what waits.
+        """Apply a pending change.
 
         Raises:
-            NotFoundError: Nothing of that name waits.
-            RefusedError: It cannot be done any more; it still waits.
+            NotFoundError: No change with that name is pending.
+            RefusedError: It can no longer be applied; it stays pending.
             StateError: It cannot be written.
         """
         waiting = self._waiting(name)
@@ -220,12 +220,12 @@ class MemoryStore:
         return waiting
 
     def reject(self, name: str) -> PendingWrite:
-        """Let it be. Errors as in :meth:`approve`."""
+        """Discard a pending change. Errors as in :meth:`approve`."""
         waiting = self._waiting(name)
         self._drop(waiting)
         return waiting
 
-    # Inside
+    # Internals
 
     def _waiting(self, name: str) -> PendingWrite:
         for each in self.pending():

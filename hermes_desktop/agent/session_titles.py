@@ -1,4 +1,4 @@
-"""Names conversations after their first exchange, on a thread beside, never in anybody's way."""
+"""Automatic titles of conversations after their first exchange, on a separate thread."""
 
 import logging
 import re
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 TASK = "title_generation"
 FIRST_QUESTIONS = 2
-"""A conversation with more questions than this is named by nobody any more."""
+"""A conversation with more questions than this is no longer titled automatically."""
 MOST_CHARS = 80
 TOLD_CHARS = 500
 SYSTEM = (
@@ -42,7 +42,7 @@ class TitleSettings:
     """The section ``auxiliary.title_generation``.
 
     Attributes:
-        language: Of names; "" for that of the person.
+        language: The language of titles; "" for the user's.
     """
 
     enabled: bool = True
@@ -50,7 +50,7 @@ class TitleSettings:
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any]) -> "TitleSettings":
-        """Read the section; values that make no sense are the defaults."""
+        """Read the section; invalid values are replaced by the defaults."""
         section = task_section(config, TASK)
         language = section.get("language")
         named = isinstance(language, str) and language.strip().lower() not in {"", "auto"}
@@ -59,7 +59,7 @@ class TitleSettings:
 
 
 def clean_title(said: str) -> str:
-    """What a model said, as a name; "" if nothing is left of it."""
+    """Return a model's answer as a title; "" if nothing is left of it."""
     text = _THOUGHTS.sub("", said[:_MOST_SAID])
     line = next((each.strip() for each in text.splitlines() if each.strip(_QUOTES + " ")), "")
     while (wrapped := _WRAPPED.fullmatch(line.strip(_QUOTES))) is not None:
@@ -76,11 +76,11 @@ def clean_title(said: str) -> str:
 
 @dataclass(slots=True)
 class TitleWriter:
-    """Names the conversations of one agent.
+    """Titles the conversations of one agent.
 
     Args:
-        store: Where they are.
-        provider: Makes whoever is asked; called on the thread beside.
+        store: The store of the conversations.
+        provider: Creates the provider; called on the separate thread.
         settings: Whether and how.
     """
 
@@ -93,11 +93,11 @@ class TitleWriter:
     def after_turn(
         self, session_id: str, history: Sequence[ConversationMessage]
     ) -> threading.Thread | None:
-        """Have a conversation named if it has just begun. Any thread; returns at once.
+        """Start titling a conversation that has just begun. Thread-safe; returns immediately.
 
         Args:
             session_id: The conversation.
-            history: What was said in it, the last reply included.
+            history: Its messages, the last reply included.
 
         Returns:
             The thread that does it, None when there is nothing to do.
@@ -115,11 +115,11 @@ class TitleWriter:
         return thread
 
     def close(self) -> None:
-        """Give up what is on its way. Any thread."""
+        """Abandon titles in progress. Thread-safe."""
         self._closed.set()
 
     def _has_gone_on(self, session_id: str) -> bool:
-        """Whether more than the first questions were asked, those behind a summary counted."""
+        """Return whether more than the first questions were asked, also before a summary."""
         parts = self.store.get_compression_lineage(session_id) or [session_id]
         rows = (row for part in parts for row in self._rows(part))
         asked = {plain_text(row["content"]) for row in rows if _is_question(row)}
@@ -138,14 +138,14 @@ class TitleWriter:
             if self._closed.is_set():
                 return
             if name:
-                # A first reply that took much work may have been the end of its first part.
+                # A first reply that took much work may have ended the first part of its session.
                 self._keep(self.store.get_compression_tip(session_id), name)
             else:
                 self._named.discard(session_id)
         except HermesError as error:
             self._named.discard(session_id)  # the next answer is another chance
             log.info("%s stays without a name: %s", session_id, error.title)
-        except Exception:  # nobody waits for this thread
+        except Exception:  # no caller waits for this thread
             log.exception("%s was not named", session_id)
 
     def _ask(self, session_id: str, question: str, answer: str) -> str:
@@ -173,7 +173,7 @@ class TitleWriter:
     def _keep(self, session_id: str, name: str) -> None:
         try:
             self.store.set_auto_title_if_empty(session_id, name)
-        except TitleError:  # another conversation is called so
+        except TitleError:  # another conversation has this title
             numbered = self.store.get_next_title_in_lineage(name)
             self.store.set_auto_title_if_empty(session_id, numbered)
 
@@ -186,10 +186,10 @@ class TitleWriter:
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """What a conversation is named after.
+    """The exchange that a conversation is titled after.
 
     Attributes:
-        shortened: A summary stands in it: for the work of its first reply, or for all of a long
+        shortened: It contains a summary: of the work for its first reply, or of a long
             conversation.
     """
 
@@ -203,7 +203,7 @@ def _is_question(message: Mapping[str, Any]) -> bool:
 
 
 def _first_exchange(history: Sequence[ConversationMessage]) -> _Exchange | None:
-    """The first question with words and what was answered last; None if there is more by now."""
+    """Return the first question with text and the last answer; None if there are more by now."""
     words = [each for each in history if not is_summary(each)]
     asked = [plain_text(each["content"]) for each in words if each["role"] == "user"]
     said = [plain_text(each["content"]) for each in words if each["role"] == "assistant"]

@@ -1,7 +1,7 @@
-"""What a person says while a turn runs, and how the model is told: behind the next tool's result.
+"""Hints that the user sends while a turn runs; the model receives them after the next tool result.
 
-It is stored as it is told, so that the conversation is told again in the same bytes. The words
-around it cannot come from a tool: there they are broken up.
+A hint is stored as it is sent, so that the conversation is repeated in the same bytes. The marks
+around it cannot come from a tool: in tool output they are broken up.
 """
 
 import logging
@@ -17,19 +17,19 @@ _CLOSES = "[END OF WHAT THE PERSON SAYS]"
 MOST_WAITING = 32
 
 Heard = Callable[[], object]
-"""Called once a hint is stored with what the model is told next; on the thread of the turn."""
+"""Called when a hint is stored with the model's next input; on the thread of the turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """One thing that was said meanwhile."""
+    """One hint."""
 
     text: str
     heard: Heard | None = None
 
 
 class Steering:
-    """The hints for the turn of one agent. Any thread."""
+    """The hints for the turn of one agent. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,12 +37,12 @@ class Steering:
         self._open = False
 
     def begin(self) -> None:
-        """A turn begins that can be told something."""
+        """Start accepting hints for a new turn."""
         with self._lock:
             self._open, self._hints = True, []
 
     def add(self, text: str, heard: Heard | None = None) -> bool:
-        """Take a hint; False when no turn runs that could be told, or too much waits."""
+        """Add a hint; return False when no turn accepts hints, or too many are pending."""
         text = text.strip()
         with self._lock:
             if not self._open or not text or len(self._hints) >= MOST_WAITING:
@@ -51,18 +51,18 @@ class Steering:
             return True
 
     def take(self) -> tuple[Hint, ...]:
-        """The hints that came since; they are no longer waiting."""
+        """Return the hints added since; they are no longer pending."""
         with self._lock:
             hints, self._hints = tuple(self._hints), []
         return hints
 
     def put_back(self, hints: tuple[Hint, ...]) -> None:
-        """They were not told after all."""
+        """Restore hints that were not sent after all."""
         with self._lock:
             self._hints[:0] = hints
 
     def end(self) -> str:
-        """The turn is over; what nobody was told, "" for nothing."""
+        """End the turn; return the text of hints that were not sent, "" for none."""
         with self._lock:
             self._open = False
             hints, self._hints = self._hints, []
@@ -70,7 +70,7 @@ class Steering:
 
 
 def told(hints: tuple[Hint, ...]) -> None:
-    """Say that hints are stored with what the model is told."""
+    """Notify the senders that hints are stored with the model's input."""
     for hint in hints:
         if hint.heard is None:
             continue
@@ -81,7 +81,7 @@ def told(hints: tuple[Hint, ...]) -> None:
 
 
 def with_hints(result: str, hints: tuple[Hint, ...]) -> str:
-    """A tool's result, with what was said meanwhile behind it."""
+    """Return a tool's result, followed by the hints."""
     if not hints:
         return result
     said = "\n\n".join(_harmless(hint.text) for hint in hints)
@@ -89,12 +89,12 @@ def with_hints(result: str, hints: tuple[Hint, ...]) -> str:
 
 
 def tool_text(result: str) -> str:
-    """A tool's own result, in which nothing looks like a person's words."""
+    """Return a tool's own result, in which nothing resembles a hint."""
     return _harmless(result)
 
 
 def split(stored: str) -> tuple[str, str]:
-    """A stored result as the tool's own, and what the person said behind it ("" for nothing)."""
+    """Split a stored result into the tool's own text and the hints after it ("" for none)."""
     if not stored.endswith(_CLOSES):
         return stored, ""
     result, mark, said = stored.rpartition(f"\n\n{_OPENS}{_EXPLAINS}\n")
@@ -104,7 +104,7 @@ def split(stored: str) -> tuple[str, str]:
 
 
 def joined(result: str, said: str) -> str:
-    """What :func:`split` took apart."""
+    """Join what :func:`split` separated."""
     return with_hints(result, (Hint(said),)) if said else result
 
 

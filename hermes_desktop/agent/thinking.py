@@ -1,4 +1,4 @@
-"""How much a model thinks, and how fast it answers: chosen for a conversation, told on the wire."""
+"""The amount of thinking and the speed of a model: chosen for a conversation, sent in requests."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _STORED, _STORED_TIER = "reasoning_config", "service_tier"
 
 
 def with_thinking(choice: ModelChoice, chosen: Mapping[str, str]) -> ModelChoice:
-    """A model with what was chosen for one conversation."""
+    """Return a model with the choices made for one conversation."""
     effort = chosen.get(EFFORT, "")
     tier = _FAST if chosen.get(TIER) == "fast" and knows_tiers(choice) else ""
     return replace(
@@ -26,12 +26,12 @@ def with_thinking(choice: ModelChoice, chosen: Mapping[str, str]) -> ModelChoice
 
 
 def knows_tiers(choice: ModelChoice) -> bool:
-    """Whether a provider answers faster for more money."""
+    """Return whether a provider offers faster answers for more money."""
     return choice.provider == "openai"
 
 
 def wire_fields(choice: ModelChoice) -> dict[str, Any]:
-    """What a request says of it, in the provider's form; nothing for what was left to the model."""
+    """Return the request fields in the provider's form; none if it is left to the model."""
     effort = choice.reasoning_effort
     if not effort:
         return {}
@@ -42,7 +42,7 @@ def wire_fields(choice: ModelChoice) -> dict[str, Any]:
 
 
 def stored(config: Mapping[str, Any], chosen: Mapping[str, str]) -> dict[str, Any]:
-    """A session's ``model_config`` with what was chosen, in the form that ``hermes`` keeps it."""
+    """Return a session's ``model_config`` with these choices, in the format of ``hermes``."""
     changed = dict(config)
     effort = chosen.get(EFFORT)
     if effort in EFFORTS:
@@ -58,7 +58,7 @@ def stored(config: Mapping[str, Any], chosen: Mapping[str, str]) -> dict[str, An
 
 
 def config_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The ``model_config`` of a session's row; nothing from what makes no sense."""
+    """Return the ``model_config`` of a session's row; empty if it is invalid."""
     config = row.get("model_config")
     if isinstance(config, str):
         try:
@@ -69,7 +69,7 @@ def config_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chosen_of(config: Any) -> dict[str, str]:
-    """What a session's ``model_config`` says was chosen; nothing from what makes no sense."""
+    """Return the choices in a session's ``model_config``; empty if it is invalid."""
     if not isinstance(config, Mapping):
         return {}
     found: dict[str, str] = {}

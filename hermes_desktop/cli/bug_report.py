@@ -1,4 +1,4 @@
-"""What happens when the command line meets a bug of its own."""
+"""Error report for a bug in the command line itself."""
 
 import contextlib
 import logging
@@ -16,10 +16,10 @@ log = logging.getLogger(__name__)
 
 
 def report_bug(error: Exception) -> None:
-    """Write the traceback to the log and tell the person where it is.
+    """Write the traceback to the log and show the user where it is.
 
-    A home that does not exist is not made for it, and without a log the traceback is shown: a
-    report that nobody can read helps nobody.
+    A missing home is not created for it. Without a log the traceback is shown, because a report
+    that cannot be read is useless.
     """
     log_file = _existing_log_place()
     if log_file is not None and _write_log(error, log_file):
@@ -45,7 +45,7 @@ def _existing_log_place() -> Path | None:
 
 
 def _redactor() -> SecretRedactor:
-    """Knows what the environment and ``.env`` hold: the words of a bug may be anybody's."""
+    """Return a redactor for the secrets of the environment and ``.env``, which may be in errors."""
     redactor = SecretRedactor()
     places = [dict(os.environ)]
     with contextlib.suppress(HermesError, OSError):
@@ -56,8 +56,8 @@ def _redactor() -> SecretRedactor:
 
 
 def _write_log(error: Exception, log_file: Path) -> bool:
-    """Log it; False when the file cannot be written."""
-    # What stands against writing shows in the size; a second traceback would help nobody.
+    """Log the error; return False when the file cannot be written."""
+    # The file's size shows a failed write; a second traceback would not help.
     as_it_was, logging.raiseExceptions = logging.raiseExceptions, False
     try:
         set_up_logging(_redactor(), log_file=log_file)

@@ -1,4 +1,4 @@
-"""Asking before something is done: a preview, a question, ``--yes``, ``--dry-run``, ``--json``."""
+"""Confirmation before a change: a preview, a question, ``--yes``, ``--dry-run``, ``--json``."""
 
 import functools
 import sys
@@ -19,7 +19,7 @@ _NOTHING_DONE = "Nothing was changed."
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What the person said beforehand.
+    """The confirmation options given on the command line.
 
     Attributes:
         yes: Do it without asking.
@@ -32,10 +32,10 @@ class Consent:
     as_json: bool
 
     def obtain(self, preview: str, question: str) -> bool:
-        """Show what would be done and ask.
+        """Show what would be done and ask for confirmation.
 
         Args:
-            preview: Whole lines, already harmless.
+            preview: Whole lines, already sanitized.
             question: Without the choice of answers.
 
         Returns:
@@ -43,7 +43,7 @@ class Consent:
 
         Raises:
             CancelledError: The answer was no, or there was none.
-            RefusedError: There is nobody to ask.
+            RefusedError: There is no terminal to ask on.
         """
         if self.dry_run:
             if not self.as_json:
@@ -68,7 +68,7 @@ class Consent:
 
 
 def with_consent(command: Command) -> Command:
-    """Give a command ``--yes``, ``--dry-run`` and ``--json`` and call it with ``consent``."""
+    """Add ``--yes``, ``--dry-run`` and ``--json`` to a command and call it with ``consent``."""
 
     @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
     @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
@@ -81,7 +81,7 @@ def with_consent(command: Command) -> Command:
 
 
 def per_source(counts: Mapping[str, int], noun: str = "session") -> str:
-    """Such as ``3 sessions: telegram 2, cli 1``; one line."""
+    """Return one line such as ``3 sessions: telegram 2, cli 1``."""
     each = ", ".join(f"{output.one_line(source)} {count}" for source, count in counts.items())
     total = counted(sum(counts.values()), noun)
     return f"{total}: {each}" if each else total
@@ -91,5 +91,5 @@ def _answer(question: str) -> bool:
     output.ask(f"{question} [y/N] ")
     line = sys.stdin.readline()
     if not line.endswith("\n"):
-        output.say("")  # end of input: the cursor still stands behind the question
+        output.say("")  # end of input: the cursor is still behind the question
     return line.strip().lower() in {"y", "yes"}

@@ -1,4 +1,4 @@
-"""The option that says which home a command works on."""
+"""The option that selects the home of a command."""
 
 import functools
 import os
@@ -20,10 +20,10 @@ profile_option = click.option(
 
 
 def with_home(command: Command) -> Command:
-    """Give a command ``--profile`` and call it with ``paths``.
+    """Add ``--profile`` to a command and call it with ``paths``.
 
-    The option may stand before or after the command's name, as ``hermes`` allows; the one nearer
-    to the command counts.
+    The option may come before or after the command's name, as in ``hermes``; the one nearer to the
+    command takes precedence.
     """
 
     @profile_option

@@ -1,4 +1,4 @@
-"""``hermes-desktop insights``: what conversations used, by model, platform, tool and day."""
+"""``hermes-desktop insights``: usage of conversations, by model, platform, tool and day."""
 
 import time
 from dataclasses import asdict
@@ -64,7 +64,7 @@ def _object(found: "Insights") -> dict[str, object]:
 
 
 def _used(used: "Used") -> dict[str, object]:
-    """Figures of a group; a price that nobody named is null, not 0."""
+    """Return the figures of a group; an unknown price is null, not 0."""
     figures = {**asdict(used), "tokens": used.tokens}
     if used.unpriced and not used.cost_usd:
         figures["cost_usd"] = None

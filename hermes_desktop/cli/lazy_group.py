@@ -1,4 +1,4 @@
-"""A group of commands whose modules are imported when a command is asked for."""
+"""A command group that imports a command's module only when the command is used."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -8,7 +8,7 @@ import click
 
 
 class LazyGroup(click.Group):
-    """Knows where its commands stand, so that a list does not pay for an export.
+    """Imports its commands lazily, so that listing sessions does not load the code for an export.
 
     Args:
         places: Module and name of each command's object, by command.
@@ -19,11 +19,11 @@ class LazyGroup(click.Group):
         self._places = places
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, for the help page."""
+        """Return the command names, for the help page."""
         return sorted({*super().list_commands(ctx), *self._places})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command, None for an unknown name."""
+        """Import the command; return None for an unknown name."""
         if cmd_name not in self._places:
             return super().get_command(ctx, cmd_name)
         module, name = self._places[cmd_name]

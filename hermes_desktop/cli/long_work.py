@@ -1,4 +1,4 @@
-"""Long work on the command line: how far it is, and Ctrl-C that ends it cleanly."""
+"""Long operations on the command line: progress, and Ctrl-C that ends them cleanly."""
 
 import contextlib
 import signal
@@ -14,7 +14,7 @@ _BETWEEN_S = 0.1
 
 
 class LongWork:
-    """Hand ``on_progress`` and the object itself (as the cancel signal) to what takes long."""
+    """Passed to long operations: ``on_progress``, and the object itself as the cancel signal."""
 
     def __init__(self) -> None:
         self._stopped = False
@@ -22,17 +22,17 @@ class LongWork:
         self._line = RewrittenLine()
 
     def is_set(self) -> bool:
-        """Whether the person pressed Ctrl-C."""
+        """Return whether Ctrl-C was pressed."""
         return self._stopped
 
     def stop(self, *_: int | FrameType | None) -> None:
-        """End it at the next step; a second Ctrl-C ends it at once."""
+        """End the operation at the next step; a second Ctrl-C ends it immediately."""
         if self._stopped:
             raise KeyboardInterrupt
         self._stopped = True
 
     def on_progress(self, progress: Progress) -> None:
-        """Show how far it is, where a person looks, ten times a second at most."""
+        """Show the progress on a terminal, at most ten times a second."""
         now = time.monotonic()
         if not output.is_error_terminal() or now - self._shown_at < _BETWEEN_S:
             return
@@ -41,13 +41,13 @@ class LongWork:
         self._line.rewrite(f"{progress.step} … {share} %")
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Clear the progress line."""
         self._line.clear()
 
 
 @contextlib.contextmanager
 def long_work() -> Iterator[LongWork]:
-    """Let Ctrl-C, and SIGTERM where there is one, stop what runs inside between two steps."""
+    """Make Ctrl-C, and SIGTERM where it exists, stop the enclosed work between two steps."""
     work = LongWork()
     before = {
         number: signal.signal(number, work.stop)

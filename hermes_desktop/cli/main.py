@@ -1,4 +1,4 @@
-"""``hermes-desktop``: starts the desktop program, or runs one of the commands.
+"""``hermes-desktop``: start the desktop program, or run one of the commands.
 
 Exit codes: 0 done · 1 failed · 2 wrong usage · 3 not found · 4 ambiguous · 5 refused or
 cancelled · 6 busy or locked.
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program.
 
     Args:
-        arguments: What stands behind the program's name; those of the process by default.
+        arguments: The command line without the program's name; that of the process by default.
 
     Returns:
         The exit code. Nothing is raised.
@@ -110,16 +110,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _guarded(lambda: _invoke(given))
     except BrokenPipeError:
-        # `hermes-desktop sessions list | head -1` got what it wanted.
+        # The reader of `hermes-desktop sessions list | head -1` has read enough.
         output.abandon_stdout()
         return DONE
 
 
 def _guarded(run: Callable[[], int]) -> int:
-    """Turn every way to end into words and an exit code.
+    """Map every way to end to a message and an exit code.
 
     Raises:
-        BrokenPipeError: Nobody reads the output any more.
+        BrokenPipeError: The reader of the output has closed it.
     """
     try:
         code = run()
@@ -154,7 +154,7 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _refuse_window_options(context: click.Context) -> None:
-    """An option of the window before a command is a slip; doing half of it helps nobody."""
+    """Reject a window option before a command: it is a mistake and must not be ignored."""
     for name in ("hidden", "demo", "screenshot", "self_test", "color_scheme"):
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             option = "--" + name.replace("_", "-")

@@ -1,8 +1,8 @@
-"""The only place of the command line that writes to the terminal.
+"""All output of the command line to the terminal.
 
-Whatever was said in a session is text of strangers: control characters could move the cursor,
-rename the window or answer for the user, and direction overrides could show a command reversed.
-All of it is made harmless here, on terminals and in pipes alike (a pipe often ends in a terminal).
+The content of a session is untrusted: control characters could move the cursor, rename the window
+or answer for the user, and direction overrides could show a command reversed. All of it is
+sanitized here, on terminals and in pipes alike (a pipe often ends in a terminal).
 """
 
 import contextlib
@@ -20,7 +20,7 @@ _BIDI_CONTROLS = "\u202a-\u202e\u2066-\u2069"
 _UNSAFE = re.compile(
     rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_BIDI_CONTROLS}\ud800-\udfff]",
 )
-_STYLE = r"\x1b\[[013]m"  # plain, bold and italic: what this program itself writes
+_STYLE = r"\x1b\[[013]m"  # plain, bold and italic: the sequences that this program itself writes
 _UNSAFE_OUTPUT = re.compile(rf"(?:{_STYLE})|({_UNSAFE.pattern})")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BLANKS = re.compile(r"\s+")
@@ -32,30 +32,30 @@ _REPLACEMENT = "\ufffd"
 
 
 class OutputError(HermesError):
-    """What was found out cannot be written down."""
+    """The result cannot be written."""
 
 
 def neutralise(text: str) -> str:
-    """Make text of several lines harmless: line ends and tabs stay, other controls are shown.
+    """Sanitize text of several lines: line ends and tabs stay, other controls become visible.
 
-    A control character becomes its picture (ESC is shown as ␛), a direction override, a lone
+    A control character becomes its picture (ESC is shown as ␛); a direction override, a lone
     surrogate or a control of the second block becomes U+FFFD.
     """
     return _UNSAFE.sub(_picture, text.replace("\r\n", "\n"))
 
 
 def one_line(text: str) -> str:
-    """The same for a single line: each run of blanks and line ends becomes one space."""
+    """Sanitize text for a single line: each run of blanks and line ends becomes one space."""
     return _UNSAFE.sub(_picture, _BLANKS.sub(" ", text)).strip()
 
 
 def without_surrogates(text: str) -> str:
-    """Replace what cannot be stored or sent; it comes from arguments that were not UTF-8."""
+    """Replace surrogates, which cannot be stored or sent; they come from arguments not in UTF-8."""
     return _SURROGATES.sub(_REPLACEMENT, text)
 
 
 def prepare_streams() -> None:
-    """Let no character stop the output, whatever encoding the locale asks for.
+    """Prevent characters from failing the output, whatever encoding the locale specifies.
 
     A standard stream that the caller closed is opened on the null device: the first file that the
     program opens, such as the store, must not get its number.
@@ -67,35 +67,35 @@ def prepare_streams() -> None:
 
 
 def is_terminal() -> bool:
-    """Whether a person looks at standard output."""
+    """Return whether standard output is a terminal."""
     return _is_tty(sys.stdout)
 
 
 def is_error_terminal() -> bool:
-    """Whether a person looks at standard error."""
+    """Return whether standard error is a terminal."""
     return _is_tty(sys.stderr)
 
 
 def is_input_terminal() -> bool:
-    """Whether a person can answer on standard input."""
+    """Return whether standard input is a terminal."""
     return _is_tty(sys.stdin)
 
 
 def bold(text: str) -> str:
-    """Emphasise where that means something: on a terminal that has colours and wants them."""
+    """Return the text in bold on a terminal that supports and wants colors, else unchanged."""
     plain = not is_terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return text if plain else f"\x1b[1m{text}\x1b[0m"
 
 
 def write(text: str) -> None:
-    """Write to standard output; nothing happens when that is closed.
+    """Write to standard output; does nothing when that is closed.
 
-    Of escape sequences only bold, italic and plain pass, so that no command can forget to make
-    text harmless.
+    Of all escape sequences only bold, italic and plain pass, so that no command can forget to
+    sanitize text.
 
     Raises:
-        BrokenPipeError: Nobody reads any more.
-        OutputError: The disk behind it is full, or the like.
+        BrokenPipeError: The reader has closed the pipe.
+        OutputError: The disk behind it is full, or a similar error.
     """
     if sys.stdout is not None:  # pythonw has none, nor does a caller that closed it
         with _said_in_words():
@@ -103,14 +103,14 @@ def write(text: str) -> None:
 
 
 def flush() -> None:
-    """Hand on what was written; raises what :func:`write` does."""
+    """Flush the output; raises what :func:`write` does."""
     if sys.stdout is not None:
         with _said_in_words():
             sys.stdout.flush()
 
 
 def write_json(objects: Iterable[Mapping[str, Any]]) -> None:
-    """Write one array, an object a line, with the same values whatever the terminal can show."""
+    """Write one array, one object per line, with the same values on every terminal."""
     everything_escaped = not _speaks_unicode(sys.stdout)
     lines = (json.dumps(item, ensure_ascii=everything_escaped) for item in objects)
     body = ",\n".join(_UNSAFE.sub(_json_escape, line) for line in lines)
@@ -118,7 +118,7 @@ def write_json(objects: Iterable[Mapping[str, Any]]) -> None:
 
 
 def write_json_lines(objects: Iterable[Mapping[str, Any]]) -> None:
-    """Write an object a line, for programs and terminals alike."""
+    """Write one object per line, for programs and terminals alike."""
     everything_escaped = not _speaks_unicode(sys.stdout)
     for item in objects:
         line = json.dumps(item, ensure_ascii=everything_escaped)
@@ -126,22 +126,22 @@ def write_json_lines(objects: Iterable[Mapping[str, Any]]) -> None:
 
 
 def write_json_object(value: Mapping[str, Any]) -> None:
-    """Write one object, indented for people and the same for programs."""
+    """Write one object, indented for readability and equally valid for programs."""
     text = json.dumps(value, ensure_ascii=not _speaks_unicode(sys.stdout), indent=2)
     write(_UNSAFE.sub(_json_escape, text) + "\n")
 
 
 def say(text: str) -> None:
-    """Tell a person something beside the result, on standard error."""
+    """Print a message beside the result, on standard error."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(neutralise(text) + "\n")
         sys.stderr.flush()
 
 
 def ask(text: str) -> None:
-    """Write on standard error without ending the line: a question, how far something is.
+    """Write to standard error without ending the line: a question, or progress.
 
-    Carriage returns pass, because progress is written over itself.
+    Carriage returns pass, because progress overwrites itself.
     """
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(
@@ -151,13 +151,13 @@ def ask(text: str) -> None:
 
 
 def show_error(error: HermesError) -> None:
-    """Tell what happened, why, and what to do: one line each."""
+    """Print the error's title, detail and hint: one line each."""
     lines = [error.title, *(f"  {part}" for part in (error.detail, error.hint) if part)]
     say("\n".join(line.replace("\n", "\n  ") for line in lines))
 
 
 def abandon_stdout() -> None:
-    """Nobody reads any more: what is still buffered must not fail a second time at exit."""
+    """Redirect a closed standard output, so that buffered text does not fail again at exit."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -181,7 +181,7 @@ def _fill_closed_streams() -> None:
             os.fstat(number)
         except OSError:
             with contextlib.suppress(OSError):
-                os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+                os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
 
 
 def _pass_style(match: re.Match[str]) -> str:

@@ -1,16 +1,16 @@
-"""One line on standard error that is written over itself: a countdown, progress."""
+"""A line on standard error that overwrites itself: a countdown, progress."""
 
 from hermes_desktop.cli import output
 
 
 class RewrittenLine:
-    """Keeps what stands in the line, so that a shorter text leaves nothing of a longer one."""
+    """Remembers the line's text, so that a shorter text erases all of a longer one."""
 
     def __init__(self) -> None:
         self._line = ""
 
     def rewrite(self, line: str) -> None:
-        """Show this in place of what stands there."""
+        """Replace the text of the line."""
         output.ask("\r" + line.ljust(len(self._line)))
         self._line = line
 
@@ -21,6 +21,6 @@ class RewrittenLine:
         self._line = ""
 
     def say(self, text: str) -> None:
-        """Empty the line and write a lasting one in its place."""
+        """Clear the line and write a permanent one in its place."""
         self.clear()
         output.say(output.one_line(text))

@@ -1,4 +1,4 @@
-"""Records as rows: a table on a terminal, fields with tabs between them in a pipe."""
+"""Records as rows: a table on a terminal, tab-separated fields in a pipe."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ class Column:
     """One column of a table.
 
     Attributes:
-        name: What stands above it.
-        right: Numbers stand at the right.
-        gives_way: It is cut when the terminal is narrow; only the last column is.
-        optional: It is left out when what gives way would be cut too much.
+        name: Its heading.
+        right: Aligned to the right, as for numbers.
+        gives_way: It is truncated when the terminal is narrow; only the last column is.
+        optional: It is omitted when the column that gives way would be truncated too much.
     """
 
     name: str
@@ -29,12 +29,12 @@ class Column:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun, such as ``1 session`` and ``1,200 sessions``."""
+    """Return a number with its noun, such as ``1 session`` and ``1,200 sessions``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 
 
 def size(number: int) -> str:
-    """Bytes for a person."""
+    """Return a number of bytes in readable form."""
     for unit, bytes_each in (("GB", 1e9), ("MB", 1e6)):
         if number >= bytes_each / 10:
             return f"{number / bytes_each:,.1f} {unit}"
@@ -42,7 +42,7 @@ def size(number: int) -> str:
 
 
 def as_text(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> str:
-    """Rows for whoever reads standard output: drawn on a terminal, with tabs elsewhere."""
+    """Format rows for standard output: a table on a terminal, tab-separated elsewhere."""
     cells = [[output.one_line(str(cell)) for cell in row] for row in rows]
     if not output.is_terminal():
         return "".join("\t".join(row) + "\n" for row in cells)
@@ -50,14 +50,14 @@ def as_text(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> str:
 
 
 def first_rows(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> str:
-    """The same for a preview: a person is shown the first twenty and how many more there are."""
+    """Format rows as a preview: on a terminal, the first twenty and how many more there are."""
     if not output.is_terminal() or len(rows) <= MOST_SHOWN:
         return as_text(columns, rows)
     return as_text(columns, rows[:MOST_SHOWN]) + f"… and {len(rows) - MOST_SHOWN:,} more\n"
 
 
 def _table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> str:
-    """Draw it as wide as the terminal; what does not give way stays whole."""
+    """Draw the table as wide as the terminal; columns that do not give way stay whole."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
@@ -86,7 +86,7 @@ def _table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> str:
 
 
 def _fit(columns: Sequence[Column], widths: dict[int, int], terminal: int) -> int:
-    """Leave columns out and narrow the one that gives way; returns how wide it all is then."""
+    """Omit columns and narrow the one that gives way; return the resulting total width."""
     for place in [place for place in widths if columns[place].gives_way]:
         wanted = widths.pop(place)
         for other in [other for other in widths if columns[other].optional]:

@@ -52,13 +52,13 @@ def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
             output.say("Waiting for requests, one JSON object a line. Ctrl-D ends.")
         try:
             streams = claim_streams()
-        except (OSError, AttributeError) as error:  # closed; or there never were any
+        except (OSError, AttributeError) as error:  # closed, or there never were any
             raise HermesError(
                 "There is nothing to read requests from, or to write answers to.",
                 "Standard input or standard output is closed.",
                 "Start it from a program that holds both, or use --socket.",
             ) from error
-        # Before all that the first request needs: a front end shows itself meanwhile.
+        # Before everything the first request needs: a front end becomes visible meanwhile.
         StreamTransport(streams.sink).write(frames.ready(__version__, paths.profile))
         return _serve(paths, streams=streams)
     return _serve(paths, socket=socket)
@@ -111,7 +111,7 @@ def _listen(paths: "HermesPaths", wanted: str) -> "ListeningSocket":
 
 
 def _own_path(paths: "HermesPaths") -> Path:
-    """One for each home, where the system keeps such things."""
+    """Return a socket path for the home, in the system's folder for such files."""
     import hashlib
 
     from hermes_desktop.core.paths import runtime_dir
@@ -125,7 +125,7 @@ def _own_path(paths: "HermesPaths") -> Path:
 
 @contextlib.contextmanager
 def _signals(ending: "Ending") -> Iterator[None]:
-    """Let the usual signals ask for the end."""
+    """Make the usual signals ask for the end."""
 
     def ask(*_: object) -> None:
         ending.ask()

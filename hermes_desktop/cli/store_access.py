@@ -1,4 +1,4 @@
-"""The store of a home, opened for a command and closed behind it."""
+"""The store of a home, opened for a command and closed after it."""
 
 import contextlib
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ def open_store(
     Args:
         paths: The home.
         write: It will be changed.
-        make: Make it if there is none; otherwise that is an error.
+        make: Create it if it is missing; otherwise that is an error.
 
     Raises:
         StateUnavailableError: There is no store, or it cannot be opened.
-        StateReadOnlyError: It is to be changed, and may not be.
+        StateReadOnlyError: It is to be changed, but may not be.
     """
     there = paths.state_db.exists()
     db = SessionDB(paths.state_db, read_only=not write or not (there or make))
@@ -40,10 +40,10 @@ def open_store(
 
 
 def tell_of_home(db: SessionDB) -> None:
-    """Say so where the conversations are in another database than the one that was opened.
+    """Print a note if the conversations are in another database than the one that was opened.
 
     Raises:
-        StateUnavailableError: There is nothing at all in the one that was opened.
+        StateUnavailableError: The opened database has no conversations at all.
     """
     home = db.condition.home
     if home.writer != "elsewhere":
@@ -57,7 +57,7 @@ def tell_of_home(db: SessionDB) -> None:
 def open_actions(
     paths: "HermesPaths", *, write: bool = True
 ) -> "Iterator[tuple[SessionActions, SessionDB]]":
-    """What a person does to sessions, on an existing store.
+    """Open the session actions of the user on an existing store.
 
     Args:
         paths: The home.

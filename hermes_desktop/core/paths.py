@@ -177,7 +177,7 @@ def _no_such_profile(home: Path, origin: str) -> NotFoundError:
 
 
 def runtime_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the folder for locks and sockets: removed at logout where the system has such a one."""
+    """Return the folder for locks and sockets: removed at logout where the system has one."""
     env = os.environ if environ is None else environ
     value = env.get("XDG_RUNTIME_DIR", "")
     if value and Path(value).is_absolute() and os.access(value, os.W_OK):

@@ -1,1 +1,1 @@
-"""Keeps a conversation within the context window of its model."""
+"""Compression of conversations, to keep them within the context window of their model."""

@@ -1,4 +1,4 @@
-"""What config.yaml says about shortening conversations, and the figures that follow from it."""
+"""The compression settings of config.yaml, and the limits derived from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,24 +8,24 @@ from hermes_desktop.agent.context_length import Window
 
 THRESHOLD = 0.5
 SMALL_THRESHOLD = 0.75
-"""For windows below :data:`LARGE`, of which half would be too little."""
+"""Used for windows below :data:`LARGE`, where half would be too little."""
 LARGE = 512_000
 LEAST = 64_000
-"""No conversation is shortened below this, unless the window is smaller."""
+"""No conversation is compressed below this, unless the window is smaller."""
 MOST = 0.85
-"""Of a window that is smaller than :data:`LEAST`; and where a gateway shortens before a turn."""
+"""Used for windows smaller than :data:`LEAST`, and where a gateway compresses before a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompressionSettings:
-    """The section ``compression``. Values that make no sense are the defaults.
+    """The section ``compression``. Invalid values are replaced by the defaults.
 
     Attributes:
-        enabled: Whether it is done by itself.
+        enabled: Whether conversations are compressed automatically.
         threshold: At which part of the window.
         target_ratio: Which part of that may stay as it is at the end.
-        in_place: The conversation keeps its row; else it goes on in a new one.
-        most_messages: A gateway shortens a conversation with so many before its next turn.
+        in_place: The conversation keeps its row; otherwise it continues in a new one.
+        most_messages: A gateway compresses a conversation with this many before its next turn.
     """
 
     enabled: bool = True
@@ -53,7 +53,7 @@ class CompressionSettings:
         )
 
     def threshold_tokens(self, window: Window, max_tokens: int | None) -> int:
-        """From how many tokens on a conversation is shortened."""
+        """Return the number of tokens from which a conversation is compressed."""
         part = self.threshold
         if window.tokens < LARGE:
             part = max(part, SMALL_THRESHOLD)

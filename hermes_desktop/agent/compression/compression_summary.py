@@ -1,7 +1,7 @@
-"""Asks a model for the summary that stands for a part of a conversation.
+"""Requests the summary of a part of a conversation from a model.
 
-What people and tools said is material for it, never an instruction to it. A part that is too long
-for one request is read piece by piece, each with the summary so far.
+Text of users and tools is treated as data, never as instructions. A part that is too long for one
+request is summarized in pieces, each with the summary so far.
 """
 
 import logging
@@ -44,7 +44,7 @@ _END = re.compile(r"<\s*/\s*record", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One answered call, for the books."""
+    """One answered call, for usage accounting."""
 
     choice: ModelChoice
     finished: Finished
@@ -55,8 +55,8 @@ class Summarizer:
     """Writes summaries. Blocking.
 
     Args:
-        providers: Who is asked, in this order.
-        windows: How much each can be told.
+        providers: The providers to ask, in this order.
+        windows: Their context windows.
         most_tokens: How long a summary may be.
     """
 
@@ -66,15 +66,15 @@ class Summarizer:
     spent: list[Spent] = field(default_factory=list)
 
     def write(self, plan: Plan, focus: str, cancel: CancelSignal) -> str | None:
-        """The summary of a plan's middle; None when it was cancelled.
+        """Return the summary of a plan's middle; None when it was cancelled.
 
         Args:
-            plan: What it stands for.
-            focus: What the person wants to be kept above all; "" for nothing special.
-            cancel: Ends it.
+            plan: The plan with the messages to replace.
+            focus: What the user wants to be kept above all; "" for nothing special.
+            cancel: Cancels the work.
 
         Raises:
-            ProviderError: Nobody could write one.
+            ProviderError: No provider could write one.
         """
         lines = [_line(row) for row in plan.middle]
         error: ProviderError | None = None
@@ -141,7 +141,7 @@ class Summarizer:
 
 
 def fallback_summary(plan: Plan) -> str:
-    """What can be said without a model: what was summarised before, and what the person asked."""
+    """Build a summary without a model: the earlier summary and the user's messages."""
     asked = [
         " ".join(plain_text(row.get("content")).split())[:_FALLBACK_LINE]
         for row in plan.middle
@@ -205,7 +205,7 @@ def _short(text: str, most: int) -> str:
 
 
 def _pieces(lines: Sequence[str], most: int) -> list[str]:
-    """The record in pieces; where they would be too many, each line is made shorter."""
+    """Return the record in pieces; if there would be too many, each line is shortened."""
     room = most * _MOST_PIECES
     size = sum(map(len, lines)) + 2 * len(lines)
     if size > room:
@@ -220,7 +220,7 @@ def _pieces(lines: Sequence[str], most: int) -> list[str]:
         pieces[-1].append(line)
         filled += len(line) + 2
     kept = ["\n\n".join(piece) for piece in pieces]
-    if len(kept) > _MOST_PIECES:  # what is oldest has been said shortest anyway
+    if len(kept) > _MOST_PIECES:  # the oldest messages are summarized most briefly anyway
         half = _MOST_PIECES // 2
         kept = [*kept[:half], *kept[-half:]]
     return kept

@@ -1,4 +1,4 @@
-"""Room for one turn: looked at before it, between its steps, and when the model refuses."""
+"""Context management of one turn: before it, between its steps, and when the model refuses."""
 
 import logging
 import threading
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SMALL = 3_000
-"""Below so many tokens nobody is asked how much fits: every model takes them."""
+"""Below this many tokens the window is not determined: every model accepts them."""
 LEAST_MESSAGES = 4
 SMALL_WINDOW = (
     "The server on this machine has loaded this model with room for {:,} tokens. With tools it "
     "works well from {:,} on: have it loaded with more, or it will forget what was said."
 )
 SHORTENING = "Shortening the session, so that it fits what the model can be told…"
-"""What is told while a summary is written."""
+"""Note shown while a summary is written."""
 
 
 class TurnRoom:
-    """Keeps the turns of one agent within what the model can be told. On the turn's thread.
+    """Keeps the turns of one agent within the context of its model. On the turn's thread.
 
     Args:
-        care: Shortens.
-        store: Where the conversation is read anew from.
+        care: Compresses conversations.
+        store: Where a conversation is read again from.
 
     Attributes:
-        exhausted: The last turn's conversation is too long and cannot be made shorter.
-        moved: Told where a conversation goes on, as soon as it does.
-        listener: Told how full it is, and while it is shortened; None: nobody.
+        exhausted: The last turn's conversation is too long and cannot be compressed further.
+        moved: Called with the session a conversation continues in, as soon as it does.
+        listener: Notified of the context usage and of compression; None for no listener.
     """
 
     def __init__(self, care: ContextCare, store: SessionDB) -> None:
@@ -61,14 +61,16 @@ class TurnRoom:
         self._seen: tuple[str, int, int] = ("", 0, 0)
 
     def goes_on_in(self, session_id: str, cancel: CancelSignal) -> str | None:
-        """Where a conversation goes on if others have shortened it, or do so now. Blocking.
+        """Return where a conversation continues if other programs have compressed it or do so now.
+
+        Blocking.
 
         Args:
             session_id: The conversation.
-            cancel: Ends waiting for them.
+            cancel: Ends the wait for them.
 
         Returns:
-            The session, which has to be read anew; None: nothing is known of others.
+            The session, which must be read again; None: no other program compressed it.
         """
         found = let_others_finish(self._store, session_id, cancel, self.listener)
         if found is None:
@@ -86,24 +88,24 @@ class TurnRoom:
         history: Sequence[ConversationMessage],
         cancel: CancelSignal,
     ) -> Shortened | None:
-        """Shorten the conversation if the coming request would be too long.
+        """Compress the conversation if the coming request would be too long.
 
         Args:
             session_id: The conversation.
             prompt: The system prompt.
-            history: What was said, what the person says now included: it is stored by then, so
-                that it is not lost if we are killed meanwhile.
-            cancel: Ends it.
+            history: The messages, including the user's new one: it is stored by then, so that it is
+                not lost if the process is killed meanwhile.
+            cancel: Cancels the compression.
 
         Returns:
-            What came of it; None when there was nothing to do.
+            The result; None when there was nothing to do.
         """
         self.exhausted = self._tried = False
         size = self._size(session_id, prompt, history)
         return self._shorten_from(size, session_id, history, cancel)
 
     def between(self, rounds: "ToolRounds") -> None:
-        """Before a turn's next request: what tools put out may have filled the room."""
+        """Compress before a turn's next request, as tool outputs may have filled the context."""
         session_id = rounds.turn.session_id
         size = self._size(session_id, rounds.prompt, rounds.history)
         done = self._shorten_from(size, session_id, rounds.history, rounds.turn.cancel)
@@ -111,7 +113,7 @@ class TurnRoom:
             self._read_anew(rounds, done)
 
     def after_refusal(self, rounds: "ToolRounds", reply: Reply) -> bool:
-        """After the model refused: whether it is worth asking again, once a turn."""
+        """Compress after the model refused; return whether to ask again, once per turn."""
         error = reply.error
         if not isinstance(error, TooLongError) or reply.text or not self.care.settings.enabled:
             return False
@@ -130,21 +132,21 @@ class TurnRoom:
         return True
 
     def forget(self) -> None:
-        """The conversation was read anew: how long the last request was says nothing now."""
+        """Discard the length of the last request, because the conversation was read again."""
         self._seen = ("", 0, 0)
 
     def note(self, session_id: str, reply: Reply, history: Sequence[ConversationMessage]) -> None:
-        """Note how long a request was, as the model counted."""
+        """Record the length of a request, as counted by the model."""
         used = reply.finished
         if used is not None and used.input_tokens:
             self._seen = (session_id, len(history), used.input_tokens)
 
     def tell_used(self, reply: Reply) -> None:
-        """Tell how full the conversation is, as the model counted."""
+        """Report the context usage, as counted by the model."""
         used = reply.finished
         if used is None or not used.input_tokens:
             return
-        self.care.window()  # a server of this machine has just answered: it is asked once
+        self.care.window()  # a local server has just answered: it is asked once
         self._tell_size(used.input_tokens + used.output_tokens)
         small = self.care.found_small()
         if small is not None:
@@ -153,12 +155,12 @@ class TurnRoom:
     def tidy(
         self, session_id: str, last_prompt_tokens: int, cancel: CancelSignal
     ) -> Shortened | None:
-        """Shorten a conversation that is nearly too long already, before its next turn.
+        """Compress a conversation that is nearly too long already, before its next turn.
 
         Args:
             session_id: The conversation.
-            last_prompt_tokens: How long its latest request was, 0 for not known.
-            cancel: Ends it.
+            last_prompt_tokens: How long its latest request was, 0 if unknown.
+            cancel: Cancels the compression.
         """
         settings = self.care.settings
         if not settings.enabled:
@@ -217,7 +219,7 @@ class TurnRoom:
         return done
 
     def _shorten(self, session_id: str, wish: Wish, cancel: CancelSignal) -> Shortened:
-        """Shorten it, and tell whoever watches the turn while that takes its time."""
+        """Compress the conversation, and notify the listener while that takes time."""
         told = threading.Event()
 
         def begins() -> None:
@@ -250,7 +252,7 @@ class TurnRoom:
             log.exception("A listener to a turn failed")
 
     def _read_anew(self, rounds: "ToolRounds", done: Shortened) -> None:
-        """Go on with the conversation as it stands now, wherever that is."""
+        """Continue with the conversation as it is stored now, in whichever session."""
         self._seen = ("", 0, 0)
         if done.session_id != rounds.turn.session_id:
             rounds.turn = replace(rounds.turn, session_id=done.session_id)

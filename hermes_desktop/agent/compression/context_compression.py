@@ -1,7 +1,7 @@
-"""Keeps a conversation within what its model can be told.
+"""Compresses conversations, to keep them within the context of their model.
 
-Everything is done on the rows in state.db, under a lock that all programs respect, and written in
-one transaction. Whoever finds that somebody else was faster follows him.
+All changes are made to the rows in state.db, under a lock that all programs respect, and written
+in one transaction. If another program was faster, its result is used.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ Kind = Literal["done", "followed", "nothing", "busy", "failed", "cancelled"]
 
 COOLDOWN_S = 600.0
 MOST_VAIN = 2
-"""After so many passes in a row that did not help, none begins by itself."""
+"""After this many ineffective compressions in a row, none starts automatically."""
 _REFRESH_S = 60.0
 _HELPFUL = 0.9
 _FAR_LESS = 0.6
@@ -53,14 +53,14 @@ _SOON = "Try again in a moment."
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """What came of shortening.
+    """The result of a compression.
 
     Attributes:
-        kind: ``followed``: somebody else did it, or the conversation goes on elsewhere already.
-        session_id: Where the conversation goes on.
+        kind: ``followed``: another program did it, or the conversation has already moved.
+        session_id: Where the conversation continues.
         before: About how many tokens it had.
         after: About how many it has.
-        messages: How many messages the summary stands for.
+        messages: How many messages the summary replaces.
         without_model: No model could write the summary.
         error: Why nothing was done, with ``busy`` and ``failed``.
     """
@@ -75,21 +75,21 @@ class Shortened:
 
     @property
     def changed(self) -> bool:
-        """Whether the conversation has to be read anew."""
+        """Whether the conversation must be read again."""
         return self.kind in {"done", "followed"}
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """How a conversation is to be shortened.
+    """The parameters of a compression.
 
     Attributes:
-        why: What for. Only for ``overflow`` a summary is made without a model if need be.
+        why: The reason. A summary without a model is acceptable for ``overflow`` only.
         focus: What is to be kept above all.
-        exchanges: How many of the person's last messages stay; None: as the settings say.
-        in_place: None: as the settings say.
-        seen: About how many tokens who wishes it knows of, 0 for not known. Where far less
-            stands in state.db by now, somebody else was faster.
+        exchanges: How many of the user's last messages stay; None: as set in the settings.
+        in_place: None: as set in the settings.
+        seen: About how many tokens the requester knows of, 0 if unknown. If state.db contains far
+            less by now, another program was faster.
     """
 
     why: Why
@@ -100,13 +100,13 @@ class Wish:
 
 
 class ContextCare:
-    """Shortens conversations of one agent. Blocking; one thread at a time.
+    """Compresses conversations of one agent. Blocking; one thread at a time.
 
     Args:
-        store: Where they are.
+        store: The store of the conversations.
         prompts: Their system prompts, which continuations keep.
         provider: The model that answers.
-        windows: How much models can be told.
+        windows: The context windows of models.
         settings: When and how.
         clock: For ids and times.
         auxiliary: Asked for summaries first; None: the model that answers.
@@ -133,44 +133,44 @@ class ContextCare:
         self._vain: dict[str, int] = {}
 
     def close(self) -> None:
-        """Let go of idle connections; a later call opens new ones. Any thread."""
+        """Close idle connections; a later call opens new ones. Thread-safe."""
         for each in (self._provider, self._auxiliary):
             if each is not None:
                 each.close()
 
-    # ----------------------------------------------------------------------------------- deciding
+    # ----------------------------------------------------------------------------------- decisions
 
     def window(self, *, ask: bool = True) -> Window:
-        """How much the model can be told."""
+        """Return the context window of the model."""
         return self._windows.window(self._provider.choice, ask=ask)
 
     def found_small(self) -> int | None:
-        """How little the model can be told, where its server said so; once, else None."""
+        """Return the model's window if its server reported a small one; once, else None."""
         return self._windows.found_small(self._provider.choice)
 
     def threshold(self, *, ask: bool = True) -> int:
-        """From how many tokens on a conversation is shortened."""
+        """Return the number of tokens from which a conversation is compressed."""
         max_tokens = self._provider.choice.max_tokens
         return self.settings.threshold_tokens(self.window(ask=ask), max_tokens)
 
     def learn(self, error: HermesError, sent_tokens: int) -> None:
-        """Take what a refusal says about the window."""
+        """Learn the window from a refusal."""
         words = f"{error.title} {error.detail}"
         window = self._windows.learn(self._provider.choice, words, sent_tokens)
         log.info("%s takes %d tokens", self._provider.choice.model, window.tokens)
 
     def is_blocked(self, session_id: str) -> bool:
-        """Whether it is not done by itself: switched off, in vain, or failed a moment ago."""
+        """Return whether compression must not start: disabled, ineffective, or failed recently."""
         if not self.settings.enabled or self._vain.get(session_id, 0) >= MOST_VAIN:
             return True
         if self._store.get_compression_fallback_streak(session_id) >= MOST_VAIN:
             return True
         return self._store.get_compression_failure_cooldown(session_id) is not None
 
-    # -------------------------------------------------------------------------------------- doing
+    # ---------------------------------------------------------------------------------- compression
 
     def preview(self, session_id: str, wish: Wish) -> Shortened:
-        """What would be done, as far as that is known before a summary is written."""
+        """Return the expected result, as far as it is known before a summary is written."""
         rows = self._store.get_messages(session_id)
         plan = make_plan(rows, self._limits(wish, rows))
         before = estimate(rows)
@@ -186,13 +186,13 @@ class ContextCare:
         cancel: CancelSignal,
         begins: Callable[[], object] = lambda: None,
     ) -> Shortened:
-        """Shorten a conversation. Never raises for what may go wrong; see :class:`Shortened`.
+        """Compress a conversation. Does not raise expected errors; see :class:`Shortened`.
 
         Args:
             session_id: The conversation.
-            wish: How.
-            cancel: Ends it; nothing is changed then.
-            begins: Told when there is something to shorten, before that takes its time.
+            wish: The parameters.
+            cancel: Cancels it; then nothing is changed.
+            begins: Called if there is something to compress, before the slow part.
         """
         holder = new_holder()
         if not self._store.try_acquire_compression_lock(session_id, holder):
@@ -221,7 +221,7 @@ class ContextCare:
 
     @contextlib.contextmanager
     def _kept(self, session_id: str, holder: str) -> Iterator[None]:
-        """Keep the lock for as long as a summary takes."""
+        """Refresh the lock while a summary is written."""
         over = threading.Event()
 
         def refresh() -> None:
@@ -268,7 +268,7 @@ class ContextCare:
         return self._write(made, wanted, wish)
 
     def _overtaken(self, session_id: str, wish: Wish, size: int) -> Shortened | None:
-        """What there is to say where nothing is left to be done; None: it is up to us."""
+        """Return the result if nothing is left to do; None if compression is still needed."""
         row = self._store.get_session(session_id)
         if row is None:
             return Shortened("nothing", session_id)
@@ -294,7 +294,7 @@ class ContextCare:
         log.info("%s goes on as %s", made.session_id, new_id)
         return replace(made, session_id=new_id)
 
-    # ------------------------------------------------------------------------------- the summary
+    # -------------------------------------------------------------------------------- the summary
 
     def _summary(
         self,
@@ -304,7 +304,7 @@ class ContextCare:
         wish: Wish,
         cancel: CancelSignal,
     ) -> tuple[str | None, HermesError | None]:
-        """The summary, and why no model wrote it. (None, None): cancelled."""
+        """Return the summary, and why no model wrote it. (None, None): cancelled."""
         asked = [each for each in (self._auxiliary, self._provider) if each is not None]
         writer = Summarizer(asked, self._windows, self._summary_tokens(rows))
         try:
@@ -325,7 +325,7 @@ class ContextCare:
                     only_existing=True,
                     **amounts_of(each.finished, each.choice),
                 )
-            except HermesError as error:  # a figure, not the conversation
+            except HermesError as error:  # only a figure, not the conversation
                 log.warning("What a summary used is not booked: %s", error.title)
 
     def _summary_tokens(self, rows: Sequence[Message]) -> int:
@@ -335,12 +335,12 @@ class ContextCare:
     def _limits(self, wish: Wish, rows: Sequence[Message]) -> Limits:
         settings = self.settings
         tokens = int(self.threshold() * settings.target_ratio)
-        if wish.why in {"by_hand", "hygiene"}:  # what fits is to become shorter all the same
+        if wish.why in {"by_hand", "hygiene"}:  # compress even what fits
             tokens = min(tokens, estimate(map(dict, rows)) // 2)
         return Limits(settings.protect_first_n, settings.protect_last_n, tokens, wish.exchanges)
 
     def _note_guards(self, session_id: str, wish: Wish, done: Shortened) -> None:
-        """Remember what keeps us from trying the same in vain again and again."""
+        """Record what prevents us from repeating an ineffective compression."""
         helped = done.kind == "done" and done.after <= done.before * _HELPFUL
         vain = 0 if helped else self._vain.get(session_id, 0) + (done.kind in {"done", "nothing"})
         if wish.why == "by_hand" and done.kind == "done":
@@ -368,7 +368,7 @@ class ContextCare:
 
 
 def _busy(held: Held | None, now: float) -> BusyError:
-    """Why it has to wait, and for how long at most if whoever does it does not live any more."""
+    """Describe why it has to wait, and for how long at most if the holder of the lock is dead."""
     title = "The session is being shortened already."
     if held is None:
         return BusyError(title, "Another program, or another window, does it.", _SOON)

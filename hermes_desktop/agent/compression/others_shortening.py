@@ -1,8 +1,8 @@
-"""Before a turn: another program that shortens the conversation just now is let finish.
+"""Waits before a turn until another program has compressed the conversation.
 
-What is written into a conversation while ours shortens it goes along. Other programs set aside all
-that stands there when their summary is ready, also what they have not read: a message would be
-stored, and never told to a model again.
+Messages written while our compression runs are preserved. Other programs set aside every message
+that is stored when their summary is ready, even those they have not read: such a message would be
+stored, and never sent to a model again.
 """
 
 import logging
@@ -28,17 +28,17 @@ def let_others_finish(
     tell: ToolListener | None,
     longest_s: float = LONGEST_S,
 ) -> str | None:
-    """Wait while somebody else shortens a conversation. Blocking; never raises.
+    """Wait while another program compresses a conversation. Blocking; never raises.
 
     Args:
-        store: Where it is.
+        store: The store of the conversation.
         session_id: The conversation.
-        cancel: Ends the waiting.
-        tell: Hears that it waits; None: nobody does.
-        longest_s: After so long it is not waited for any more.
+        cancel: Ends the wait.
+        tell: Notified of the wait; None for no listener.
+        longest_s: The time-out of the wait.
 
     Returns:
-        Where the conversation goes on, which has to be read anew; None: nobody was in the way.
+        Where the conversation continues, which must be read again; None: there was no wait.
     """
     try:
         if not _is_shortened(store, session_id):
@@ -51,7 +51,7 @@ def let_others_finish(
                 if time.monotonic() >= end:
                     log.warning("%s is not waited for any longer", session_id)
                     break
-                pause.wait(_LOOK_S)  # nobody sets it
+                pause.wait(_LOOK_S)  # never set
         finally:
             _say(tell, "")
         return store.get_compression_tip(session_id)
@@ -61,7 +61,7 @@ def let_others_finish(
 
 
 def _is_shortened(store: SessionDB, session_id: str) -> bool:
-    """Whether somebody does it who would not take along what we say."""
+    """Return whether a program that would not preserve new messages compresses it now."""
     holder = store.get_compression_lock_holder(session_id)
     return holder is not None and not is_ours(holder) and runs_here(holder)
 

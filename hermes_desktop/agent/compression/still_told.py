@@ -1,8 +1,8 @@
-"""At the end of a turn: what was asked is told where its conversation goes on.
+"""Ensures at the end of a turn that its question is part of the conversation.
 
-Another program may have shortened the conversation while the turn ran. It sets aside all that stood
-there, also what it had not read, or goes on in a new session without it: then the question is
-written once more, so that the reply does not stand there alone, or in a session that is over.
+Another program may have compressed the conversation while the turn ran. It sets aside every
+stored message, even those it had not read, or continues in a new session without them. Then the
+question is written once more, so that the reply is not stored without it, or in an ended session.
 """
 
 import logging
@@ -23,10 +23,10 @@ _KEPT = ("content", "api_content")
 
 
 def still_told(store: SessionDB, rounds: "ToolRounds") -> str:
-    """Make sure of it. Blocking.
+    """Write the question once more if it was set aside. Blocking.
 
     Returns:
-        The session that the conversation goes on in.
+        The session in which the conversation continues.
 
     Raises:
         NotFoundError: It is gone.
@@ -51,13 +51,13 @@ def still_told(store: SessionDB, rounds: "ToolRounds") -> str:
         log.info("What was asked in %s is written once more in %s", session_id, goes_on_in)
         kept = {name: asked[-1][name] for name in _KEPT if asked[-1].get(name)}
         if written:
-            kept["timestamp"] = written[0].timestamp  # so it is shown once
+            kept["timestamp"] = written[0].timestamp  # so that it is shown once
         rounds.writer.write("user", kept.pop("content"), **kept)
     return goes_on_in
 
 
 def _was_set_aside(message: Message) -> bool:
-    """Whether it was summarised; what a person has taken back stays so."""
+    """Return whether a message was summarized; a message the user took back stays so."""
     return message.compacted and not message.active
 
 

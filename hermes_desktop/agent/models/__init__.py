@@ -1,1 +1,1 @@
-"""Which model answers, at which address, with which key."""
+"""The choice of the model, its address and its key."""

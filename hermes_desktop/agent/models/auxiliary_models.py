@@ -1,4 +1,4 @@
-"""Which models do the small work beside answering: summaries and names of conversations."""
+"""The models for auxiliary tasks: summaries and titles of conversations."""
 
 import logging
 from collections.abc import Mapping
@@ -16,16 +16,16 @@ _NAMES = ("model", "provider", "base_url", "api_key")
 
 
 def task_section(config: Mapping[str, Any], task: str) -> Mapping[str, Any]:
-    """What stands under ``auxiliary.<task>``; nothing for what makes no sense."""
+    """Return the section ``auxiliary.<task>``; empty if it is invalid."""
     section = config.get("auxiliary")
     entry = section.get(task) if isinstance(section, Mapping) else None
     return entry if isinstance(entry, Mapping) else {}
 
 
 def auxiliary_choice(config: Mapping[str, Any], lookup: Lookup, task: str) -> ModelChoice | None:
-    """The model of ``auxiliary.<task>``; None: the one that answers does it.
+    """Return the model of ``auxiliary.<task>``; None: the model that answers does the task.
 
-    Settings that cannot be used are logged and count as none.
+    Unusable settings are logged and ignored.
     """
     section = task_section(config, task)
     try:

@@ -1,8 +1,8 @@
-"""Which model answers: what config.yaml and the environment say, made into one choice.
+"""Resolution of config.yaml and the environment into one model choice.
 
-A key goes only to the address it belongs to: one that stands beside the address in config.yaml,
-or the variable of the provider at that very host. ``OPENAI_API_KEY`` is never sent elsewhere just
-because no other key was found.
+A key is sent only to the address it belongs to: a key beside the address in config.yaml, or the
+variable of the provider at that very host. ``OPENAI_API_KEY`` is never sent elsewhere just because
+no other key was found.
 """
 
 import logging
@@ -54,8 +54,8 @@ class AgentConfig:
     """Settings of the agent itself.
 
     Attributes:
-        api_max_retries: How often a failed call is made again before the person hears of it.
-        max_turns: How often the model is asked in one turn.
+        api_max_retries: How often a failed call is retried before the user is notified.
+        max_turns: How often the model is called in one turn.
     """
 
     api_max_retries: int = _RETRIES
@@ -66,7 +66,7 @@ class AgentConfig:
         """Read ``agent.*``.
 
         Raises:
-            ConfigError: A value makes no sense.
+            ConfigError: A value is invalid.
         """
         own = section(config, "agent")
         return cls(
@@ -75,19 +75,19 @@ class AgentConfig:
         )
 
     def retries(self) -> Retries:
-        """The same, as a provider wants it."""
+        """Return the retry settings in the form a provider expects."""
         return Retries(count=self.api_max_retries)
 
 
 def resolve_model(config: Mapping[str, Any], lookup: Lookup) -> ModelChoice:
-    """Find the model, its address and its key. Reads nothing but what it is given.
+    """Determine the model, its address and its key. Reads only its arguments.
 
     Args:
         config: The decoded config.yaml.
-        lookup: Value of a variable, from the environment and ``.env``.
+        lookup: Returns the value of a variable, from the environment and ``.env``.
 
     Raises:
-        NotConfiguredError: No model is set, or it cannot be asked by us; the hint says what to set.
+        NotConfiguredError: No model is set, or it is not supported; the hint says what to set.
         ConfigError: A setting cannot be understood, or names a variable that is not set.
     """
     return _resolved(config, model_section(config, lookup), lookup)
@@ -96,15 +96,15 @@ def resolve_model(config: Mapping[str, Any], lookup: Lookup) -> ModelChoice:
 def resolve_chosen(
     config: Mapping[str, Any], chosen: Mapping[str, str], lookup: Lookup
 ) -> ModelChoice:
-    """The same with what was chosen for one conversation; messages blame that, not config.yaml.
+    """Resolve the model chosen for one conversation; errors refer to that choice.
 
     Args:
         config: The decoded config.yaml.
         chosen: As for :func:`with_chosen_model`.
-        lookup: Value of a variable.
+        lookup: Returns the value of a variable.
 
     Raises:
-        NotConfiguredError: It cannot be asked by us.
+        NotConfiguredError: It is not supported.
         ConfigError: It, or a setting, cannot be understood.
     """
     apart = _with_provider_apart({name: value for name, value in chosen.items() if value})
@@ -122,14 +122,14 @@ def _resolved(config: Mapping[str, Any], named: Named, lookup: Lookup) -> ModelC
 
 
 def resolve_fallbacks(config: Mapping[str, Any], lookup: Lookup) -> tuple[ModelChoice, ...]:
-    """The models that are asked in this order when the chosen one does not answer.
+    """Return the fallback models, in the order in which they are tried.
 
-    ``fallback_providers`` first, then the older ``fallback_model``. Entries that cannot be used
-    are logged and left out.
+    ``fallback_providers`` first, then the older ``fallback_model``. Unusable entries are logged and
+    skipped.
 
     Args:
         config: The decoded config.yaml.
-        lookup: Value of a variable.
+        lookup: Returns the value of a variable.
     """
     listed = config.get("fallback_providers")
     entries = [*listed] if isinstance(listed, list) else [listed]
@@ -148,12 +148,12 @@ def resolve_fallbacks(config: Mapping[str, Any], lookup: Lookup) -> tuple[ModelC
 
 
 def with_chosen_model(config: Mapping[str, Any], chosen: Mapping[str, str]) -> Mapping[str, Any]:
-    """The settings with the model that was chosen for one conversation.
+    """Return the settings with the model that was chosen for one conversation.
 
     Args:
         config: The decoded config.yaml.
         chosen: ``model``, ``provider`` and ``base_url``, as far as they were chosen. Address and
-            key of the settings do not go along to another provider or address.
+            key of the settings are not used for another provider or address.
 
     Raises:
         ConfigError: The model section cannot be understood.
@@ -178,7 +178,7 @@ def with_chosen_model(config: Mapping[str, Any], chosen: Mapping[str, str]) -> M
 
 
 def _with_provider_apart(chosen: dict[str, str]) -> dict[str, str]:
-    """``openrouter:vendor/name`` names a provider; ``qwen3:8b`` does not."""
+    """Split off a provider: ``openrouter:vendor/name`` names one; ``qwen3:8b`` does not."""
     start, sign, rest = chosen.get("model", "").partition(":")
     if sign and rest and "provider" not in chosen and plain_name(start) in KNOWN:
         return {**chosen, "provider": plain_name(start), "model": rest}
@@ -202,7 +202,7 @@ def _fallback(
 
 
 def _filled_in(config: Mapping[str, Any], named: Named, lookup: Lookup) -> Named:
-    """With the address and the key that the chosen provider has."""
+    """Fill in the address and the key of the chosen provider."""
     name = plain_name(named.provider)
     entry = own_endpoint(config, named, lookup)
     if entry is not None:
@@ -228,7 +228,7 @@ def _with_known(named: Named, known: KnownEndpoint, lookup: Lookup) -> Named:
     if not base_url:
         moved = (lookup(known.address_variable) or "").strip()
         base_url = moved or known.base_url
-        # Whoever moved the provider by its variable means its key to go along.
+        # Moving the provider by its variable implies that its key is to be used there.
         own_key = key_of(known, lookup) if moved else ""
     key = named.api_key or own_key or key_for(base_url, lookup)
     if known.key_variable and not key and not named.base_url:
@@ -241,7 +241,7 @@ def _with_known(named: Named, known: KnownEndpoint, lookup: Lookup) -> Named:
 
 
 def _from_environment(named: Named, lookup: Lookup) -> Named:
-    """No address is named: one from the environment, or the provider whose key is there."""
+    """Use an address from the environment, or the provider whose key is set."""
     base_url = (lookup("OPENAI_BASE_URL") or "").strip()
     if base_url:
         key = named.api_key or (lookup("OPENAI_API_KEY") or "").strip()
@@ -254,7 +254,7 @@ def _from_environment(named: Named, lookup: Lookup) -> Named:
             "No model is set.", "config.yaml names none under model.", _WHAT_TO_SET
         )
     with_key = [known for known in KNOWN.values() if key_of(known, lookup)]
-    # A name such as "vendor/model" is one of a router; OpenAI itself does not know it.
+    # A name such as "vendor/model" belongs to a router; OpenAI itself does not know it.
     if "/" in named.model:
         with_key = [known for known in with_key if known.name != "openai"]
     first = next((k for k in with_key if k.name in {"openrouter", "openai"}), None)
@@ -346,7 +346,7 @@ def _other_protocol(what: str, named: Named) -> NotConfiguredError:
 
 def _effort(config: Mapping[str, Any]) -> str:
     value = section(config, "agent").get("reasoning_effort")
-    if value is False:  # as YAML reads `off`; `hermes` takes it for none, too
+    if value is False:  # as YAML reads `off`; `hermes` treats it as none, too
         return "none"
     return value if isinstance(value, str) and value in EFFORTS else ""
 

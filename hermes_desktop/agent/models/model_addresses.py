@@ -1,4 +1,4 @@
-"""Addresses of models, and which key may go to which of them."""
+"""Addresses of models, and which key may be sent to which of them."""
 
 from urllib.parse import urlsplit
 
@@ -8,14 +8,14 @@ from hermes_desktop.settings.config_file import Lookup
 
 
 def clean_address(address: str, where: str) -> str:
-    """An address as the wire wants it: no slash and no name of a call at its end.
+    """Normalize an address: no trailing slash and no endpoint name at its end.
 
     Args:
-        address: As a person wrote it.
-        where: What it is, for the message ("config.yaml, model.base_url").
+        address: As the user wrote it.
+        where: Its origin, for the message ("config.yaml, model.base_url").
 
     Raises:
-        ConfigError: It makes no sense, or holds a password.
+        ConfigError: It is invalid, or contains a password.
     """
     base_url = address.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
     try:
@@ -41,7 +41,7 @@ def clean_address(address: str, where: str) -> str:
 
 
 def key_for(base_url: str, lookup: Lookup) -> str:
-    """The key of whoever answers at that host, and only that one."""
+    """Return the key of the provider at exactly that host."""
     shared = (lookup("OPENAI_BASE_URL") or "").strip().rstrip("/")
     if shared and shared == base_url.rstrip("/"):
         return (lookup("OPENAI_API_KEY") or "").strip()
@@ -50,12 +50,12 @@ def key_for(base_url: str, lookup: Lookup) -> str:
 
 
 def key_of(known: KnownEndpoint, lookup: Lookup) -> str:
-    """The key of a provider, from the first of its variables that is set; "" for none."""
+    """Return the key of a provider, from the first of its variables that is set; "" for none."""
     values = ((lookup(name) or "").strip() for name in known.key_variables)
     return next((value for value in values if value), "")
 
 
 def _with_version(base_url: str) -> str:
-    """The address of a known provider without its path means the usual one."""
+    """Complete the address of a known provider that has no path with the usual one."""
     known = endpoint_at(base_url)
     return known.base_url if known is not None and not urlsplit(base_url).path else base_url

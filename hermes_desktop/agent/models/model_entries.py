@@ -1,4 +1,4 @@
-"""What config.yaml says of models: its ``model`` section, and the entries of providers."""
+"""The model settings of config.yaml: its ``model`` section, and the entries of providers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -13,12 +13,12 @@ _MOST_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What the settings say, before anything is filled in. Values are expanded.
+    """The settings before defaults are filled in. Values are expanded.
 
     Attributes:
-        origin: Where they say it, for a person.
+        origin: Their place, for the user.
         missing_variable: The variable that should hold the key and is not set.
-        chosen: What was chosen for one conversation or one trial: ``model``, ``provider``,
+        chosen: What was chosen for one conversation or one test: ``model``, ``provider``,
             ``base_url``.
     """
 
@@ -38,14 +38,14 @@ class Named:
     chosen: frozenset[str] = frozenset()
 
     def place(self, name: str) -> str:
-        """Where ``provider`` or ``base_url`` is said, as the beginning of a sentence."""
+        """Return where ``provider`` or ``base_url`` is set, as the beginning of a sentence."""
         if name in self.chosen:
             return f"The {'provider' if name == 'provider' else 'address'} chosen here"
         return f"{self.origin}.{name}"
 
     def at(self, entry: "Named") -> "Named":
-        """An endpoint's entry, with the model that the model section names."""
-        # Its key belongs to its address: another address beside it does not get it.
+        """Return an endpoint's entry, with the model that the model section names."""
+        # Its key belongs to its address: another address beside it does not receive it.
         own = not self.base_url or self.base_url.rstrip("/") == entry.base_url.rstrip("/")
         return replace(
             entry,
@@ -63,7 +63,7 @@ class Named:
 
 
 def model_section(config: Mapping[str, Any], lookup: Lookup) -> Named:
-    """What ``model`` says, with ``provider`` and ``base_url`` of the top level behind it.
+    """Read the section ``model``, falling back to top-level ``provider`` and ``base_url``.
 
     Raises:
         ConfigError: A setting cannot be understood, or names a variable that is not set.
@@ -89,10 +89,10 @@ def model_section(config: Mapping[str, Any], lookup: Lookup) -> Named:
 
 
 def own_endpoint(config: Mapping[str, Any], named: Named, lookup: Lookup) -> Named | None:
-    """The entry that the chosen provider has in config.yaml, None when it has none.
+    """Return the entry of the chosen provider in config.yaml, None when it has none.
 
     Raises:
-        NotConfiguredError: The entry is switched off.
+        NotConfiguredError: The entry is disabled.
         ConfigError: A setting in it cannot be understood, or names a variable that is not set.
     """
     wanted = plain_name(named.provider)
@@ -107,14 +107,14 @@ def own_endpoint(config: Mapping[str, Any], named: Named, lookup: Lookup) -> Nam
                 f"config.yaml, {where}.enabled is false.",
                 "Switch it on there, or choose another with model.provider.",
             )
-        # An entry of a known provider may only hold time-outs; then the provider's own rules hold.
+        # An entry of a known provider may only set time-outs; then the provider's own rules apply.
         if where.startswith("custom_providers") or any(entry.get(key) for key in _ADDRESS):
             return _from_entry(entry, where, named.model, lookup)
     return None
 
 
 def own_entries(config: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """The entries of providers in config.yaml: where each stands, its name, what it says."""
+    """Yield the provider entries of config.yaml: place, name and content of each."""
     listed = config.get("custom_providers")
     for number, entry in enumerate(listed if isinstance(listed, list) else []):
         if isinstance(entry, Mapping):
@@ -125,7 +125,7 @@ def own_entries(config: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[s
 
 
 def with_patience(config: Mapping[str, Any], named: Named) -> Named:
-    """With the time-outs that ``providers.<name>`` sets, for its model or for all of them."""
+    """Apply the time-outs that ``providers.<name>`` sets, for its model or for all of them."""
     wanted = plain_name(named.provider)
     for _, name, entry in own_entries(config):
         if plain_name(name) == wanted:
@@ -143,7 +143,7 @@ def with_patience(config: Mapping[str, Any], named: Named) -> Named:
 
 
 def model_names(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """Names of the models that an entry lists, its own first."""
+    """Return the names of the models that an entry lists, its own first."""
     models = entry.get("models")
     own = next((entry[k] for k in ("model", "default_model") if entry.get(k)), None)
     listed = [own] if isinstance(own, str) else []
@@ -155,15 +155,15 @@ def model_names(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def plain_name(name: str) -> str:
-    """The name of a provider as names are compared."""
+    """Return the name of a provider in the form used for comparison."""
     return name.strip().lower().removeprefix("custom:").replace(" ", "-")
 
 
 def section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A mapping in the settings; empty where there is none.
+    """Return a mapping in the settings; empty where there is none.
 
     Raises:
-        ConfigError: Something else stands there.
+        ConfigError: The value is not a mapping.
     """
     value = config.get(name)
     if value is None:
@@ -200,7 +200,7 @@ def _from_entry(entry: Mapping[str, Any], where: str, model: str, lookup: Lookup
 
 
 def _facts(models: Any, model: str) -> Mapping[str, Any]:
-    """What an entry says of one of its models."""
+    """Return an entry's settings for one of its models."""
     if isinstance(models, Mapping):
         found = models.get(model)
         if found is None:
@@ -220,10 +220,10 @@ def _seconds(values: Mapping[str, Any], name: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Takes values out of one mapping, with variables put in.
+    """Reads values from one mapping and expands variables in them.
 
     Attributes:
-        where: Where it stands, for messages.
+        where: Its place, for messages.
     """
 
     values: Mapping[str, Any]
@@ -231,7 +231,7 @@ class Reader:
     lookup: Lookup
 
     def text(self, *names: str) -> str:
-        """The first of these that is set and not blank; "" when none is.
+        """Return the first of these that is set and not blank; "" when none is.
 
         Raises:
             ConfigError: It names a variable that is not set.
@@ -246,19 +246,19 @@ class Reader:
         return ""
 
     def key(self) -> str:
-        """The value of the variable that is named as the one with the key; "" for none."""
+        """Return the value of the variable that is named as the key's; "" for none."""
         variable = self.text("key_env", "api_key_env")
         return (self.lookup(variable) or "").strip() if variable else ""
 
     def is_off(self, *names: str) -> bool:
-        """Whether one of these switches is off, as YAML and people write it."""
+        """Return whether one of these switches is off, in YAML or as text."""
         return any(
             str(self.values.get(name)).strip().lower() in {"false", "no", "off", "0"}
             for name in names
         )
 
     def number(self, *names: str) -> int | None:
-        """The first of these that is a whole number above 0, or None."""
+        """Return the first of these that is a whole number above 0, or None."""
         for name in names:
             value = self.values.get(name)
             if isinstance(value, str) and value.strip().isdigit():

@@ -1,1 +1,1 @@
-"""The settings of the assistant as a person changes them."""
+"""The settings of the assistant for the user."""

@@ -1,4 +1,4 @@
-"""The settings for room in the context as a person changes them."""
+"""The context settings for the user."""
 
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
 from hermes_desktop.agent.session_titles import TitleSettings

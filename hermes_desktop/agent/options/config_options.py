@@ -1,4 +1,4 @@
-"""The agent's settings as a person changes them; beside the dataclasses that hold them."""
+"""The agent's settings for the user; their values are held by the agent's dataclasses."""
 
 from hermes_desktop.agent.known_endpoints import KNOWN, provider_title
 from hermes_desktop.agent.models.config import AgentConfig

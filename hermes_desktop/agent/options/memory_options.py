@@ -1,4 +1,4 @@
-"""What a person sets about memory."""
+"""The memory settings for the user."""
 
 from hermes_desktop.settings.options import Effect, Option
 

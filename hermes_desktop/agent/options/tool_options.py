@@ -1,10 +1,10 @@
-"""What the assistant may do on this computer, and who does the small work, as a person sets it."""
+"""The settings for tools, approvals and auxiliary tasks for the user."""
 
 from collections.abc import Iterator
 
 from hermes_desktop.settings.options import Effect, Option, Place
 
-# As in the tools that wait; loading those takes long, and the command line needs only numbers.
+# As in the tools that wait; loading those is slow, and the command line needs only the numbers.
 APPROVAL_S, QUESTION_S, COMMAND_S = 60.0, 600.0, 180.0
 
 _ASKING = "Asking before something is done"

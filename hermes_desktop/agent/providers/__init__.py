@@ -1,1 +1,1 @@
-"""Where replies come from: one module per kind of endpoint, behind one narrow seam."""
+"""Sources of replies: one module per kind of endpoint, behind one narrow interface."""

@@ -1,4 +1,4 @@
-"""Reads the answer to one call: a stream, a whole reply, or a refusal."""
+"""Reads the response to one call: a stream, a complete reply, or a refusal."""
 
 import time
 from collections.abc import Iterator
@@ -18,19 +18,19 @@ from hermes_desktop.agent.providers.sse import BOM, LineTooLongError, SseParser,
 from hermes_desktop.agent.types import CancelSignal, StreamEvent
 
 TICK_S = 0.05
-"""How often a waiting thread looks whether it should give up."""
+"""How often a waiting thread checks whether it should give up."""
 
 _ERROR_BODY = 64 * 1024
 _WHOLE_BODY = 32 * 1024 * 1024
 _LONGEST_STREAM = 64 * 1024 * 1024
-"""A quarter of a million tokens, each with its wrapping: more than any model says."""
+"""A quarter of a million tokens with their framing: more than any model sends."""
 
 
 class Answer:
-    """Reads one answer to its end.
+    """Reads one response to its end.
 
     Attributes:
-        ended: Nothing more comes, and the connection may carry another request.
+        ended: The response is complete, and the connection may carry another request.
     """
 
     def __init__(
@@ -53,18 +53,18 @@ class Answer:
 
     @property
     def closed_alone(self) -> bool | None:
-        """Whether its text began with thinking that nothing had opened; None: it has no text."""
+        """Whether its text began with thinking without an opening mark; None: it has no text."""
         return self._reader.closed_alone
 
     def events(self) -> Iterator[StreamEvent]:
-        """The events of the reply; ends early when cancelled."""
+        """Yield the events of the reply; ends early when cancelled."""
         deadline = time.monotonic() + self._timeouts.first_byte
         head = self._accepted(deadline)
         if head is not None:
             yield from self._reply(deadline, head.headers.get("content-type", ""))
 
     def body(self) -> bytes | None:
-        """All of an answer that is no reply of a model; None when cancelled."""
+        """Return the whole body of a response that is not a model's reply; None when cancelled."""
         head = self._accepted(time.monotonic() + self._timeouts.first_byte)
         if head is None:
             return None
@@ -72,7 +72,7 @@ class Answer:
         return None if self._cancel.is_set() else body
 
     def _accepted(self, deadline: float) -> Head | None:
-        """The head of an answer that is no refusal; None when cancelled."""
+        """Return the head of a successful response; None when cancelled."""
         head = self._next(deadline)
         if not isinstance(head, Head):
             return None
@@ -89,7 +89,7 @@ class Answer:
     def _reply(self, deadline: float, content_type: str) -> Iterator[StreamEvent]:
         start = b""
         while not start:
-            # Empty lines keep some connections alive; they are no answer, and are not kept.
+            # Empty lines keep some connections alive; they are not an answer, and are not kept.
             if time.monotonic() > deadline:
                 raise self._too_slow()
             piece = self._next(deadline)
@@ -98,7 +98,7 @@ class Answer:
                     raise self._failures.broken("the answer is empty")
                 return
             start = piece.lstrip().removeprefix(BOM).lstrip()
-        # By its first character, since the content types that servers name mean nothing.
+        # By its first character, since the content types that servers send are unreliable.
         if start[:1] in b"{[":
             yield from self._whole(start, content_type)
         elif start[:1] == b"<":
@@ -115,7 +115,7 @@ class Answer:
         except EndpointError as error:
             raise self._inner_error(error) from error
         except NotACompletionError as error:
-            if _is_in_lines(body):  # a stream without its frames
+            if _is_in_lines(body):  # a stream without its framing
                 yield from self._streamed(body)
                 return
             raise self._failures.nonsense(str(error), body, content_type) from error
@@ -135,7 +135,7 @@ class Answer:
         yield from self._reader.ending()
 
     def _ended_early(self) -> CallFailedError:
-        """The stream ended before the reply did; the last thing it said may say why."""
+        """Build the error for a stream that ended too early; its last text may be the reason."""
         stray = self._reader.stray
         is_answer = stray.startswith("{") or is_too_long(None, stray, frozenset())
         if is_answer and not self._reader.spoke:
@@ -177,9 +177,9 @@ class Answer:
             raise self._failures.broken(f"a line has no end ({error})", again=False) from error
 
     def _following(self) -> bytes | None:
-        """The next piece of a stream; None at its end, when cancelled, or when all is said."""
+        """Return the next piece of a stream; None at its end, when cancelled or complete."""
         complete = self._reader.complete
-        # A head or a comment may come long before the model has read the conversation.
+        # A head or a comment may arrive long before the model has processed the conversation.
         seconds = self._timeouts.between if self._spoke else self._timeouts.first_byte
         if complete:
             seconds = self._timeouts.after_end
@@ -202,13 +202,13 @@ class Answer:
             while len(body) < limit and isinstance(piece := self._next(deadline), bytes):
                 body += piece
         except CallFailedError:
-            # Half an error message is still the message.
+            # Half an error message is still useful.
             if strict:
                 raise
         return bytes(body[:limit])
 
     def _drain(self) -> None:
-        """Take the end of the answer if it is there, so that the connection can be used again."""
+        """Read the end of the response if it is there, so that the connection can be reused."""
         deadline = time.monotonic() + TICK_S * 4
         try:
             while not self.ended and isinstance(self._next(deadline), bytes):
@@ -217,7 +217,7 @@ class Answer:
             return
 
     def _next(self, deadline: float) -> Item | None:
-        """The next thing that came: None when cancelled, the end, or an error raised."""
+        """Return the next item received; None when cancelled. Errors are raised."""
         while not self._cancel.is_set():
             left = deadline - time.monotonic()
             item = self._call.take(min(TICK_S, left))
@@ -244,6 +244,6 @@ class Answer:
 
 
 def _is_in_lines(body: bytes) -> bool:
-    """Whether an answer is made of several JSON texts, one to a line."""
+    """Return whether a response consists of several JSON texts, one per line."""
     lines = [line for line in body.splitlines() if line.strip()][:2]
     return len(lines) > 1 and is_json(lines[0].decode("utf-8-sig", "replace"))

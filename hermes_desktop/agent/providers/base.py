@@ -1,4 +1,4 @@
-"""What the agent needs of whoever answers."""
+"""The provider interface of the agent."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,35 +12,35 @@ class ChatProvider(Protocol):
 
     @property
     def choice(self) -> ModelChoice:
-        """Which model answers, and where."""
+        """The model that answers, and its address."""
         ...
 
     def stream(self, request: ChatRequest, *, cancel: CancelSignal) -> Iterator[StreamEvent]:
-        """Ask, and yield what comes. Blocking; on the thread of the turn.
+        """Send the request, and yield the events. Blocking; on the thread of the turn.
 
         The last event is ``Finished``. When ``cancel`` is set the iterator ends early, without
-        ``Finished``, within a fraction of a second. Closing the iterator gives the call up, too.
+        ``Finished``, within a fraction of a second. Closing the iterator abandons the call, too.
 
         Raises:
-            ProviderError: It did not answer, or stopped in the middle; texts yielded before stand.
+            ProviderError: It did not answer, or broke off; texts yielded before remain valid.
         """
         ...
 
     def close(self) -> None:
-        """Let go of idle connections; a later call opens new ones. Any thread may do it."""
+        """Close idle connections; a later call opens new ones. Thread-safe."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TimeOuts:
-    """How long each part of a call may take, in seconds.
+    """Time-outs of the parts of a call, in seconds.
 
     Attributes:
-        connect: Until a connection stands.
-        first_byte: From sending until something of the answer is there; a model on a small machine
-            reads a long conversation for minutes before it says anything.
+        connect: Until the connection is established.
+        first_byte: From sending until the first byte of the answer; a model on a small machine
+            processes a long conversation for minutes before it answers.
         between: Between two pieces of the answer.
-        after_end: For what may follow the last word (usage, end mark).
+        after_end: For what may follow the end of the text (usage, end mark).
     """
 
     connect: float = 10.0
@@ -51,14 +51,14 @@ class TimeOuts:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often and when a failed call is made again, before anything of the reply was handed on.
+    """How failed calls are retried, before any part of the reply was passed on.
 
     Attributes:
-        count: How many times again.
+        count: The number of retries.
         base_s: First pause; doubled each time, plus up to half of it at random.
         longest_s: Longest pause of our own.
-        longest_asked_s: Longest pause that an endpoint may ask for; for a longer one the person
-            is told instead.
+        longest_asked_s: Longest pause that an endpoint may request; for a longer one an error is
+            reported to the user instead.
     """
 
     count: int = 3

@@ -1,6 +1,6 @@
-"""Who issued the certificate of a server, to tell a person why it is not trusted.
+"""Determines the issuer of a server's certificate, to explain to the user why it is not trusted.
 
-The handshake that failed does not tell it. So the server is asked once more, for its certificate
+A failed handshake does not provide it. So a second connection is made to get the certificate
 alone: nothing is sent over that connection.
 """
 
@@ -14,7 +14,7 @@ _LONG = 0x80
 
 
 def issuer_of(host: str, port: int) -> str:
-    """The issuer of a server's certificate; "" where it cannot be had. Blocks some seconds."""
+    """Return the issuer of a server's certificate; "" if it is unavailable. Blocks some seconds."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -29,19 +29,19 @@ def issuer_of(host: str, port: int) -> str:
 
 
 def issuer_in(certificate: bytes) -> str:
-    """The issuer's name in a certificate: its common name, else its organisation.
+    """Return the issuer's name in a certificate: its common name, else its organization.
 
     Args:
-        certificate: As it is sent, in DER.
+        certificate: The certificate in DER, as it is sent.
 
     Raises:
-        ValueError: It is no certificate.
+        ValueError: It is not a certificate.
         IndexError: Likewise.
     """
     fields = _parts(_parts(_parts(certificate)[0][1])[0][1])
     if fields and fields[0][0] & 0xA0 == 0xA0:  # noqa: PLR2004 - the version, which may be missing
         fields = fields[1:]
-    # Behind it: serial number, algorithm, issuer.
+    # Followed by: serial number, algorithm, issuer.
     issuer = fields[2][1]
     found = {}
     for _, group in _parts(issuer):
@@ -52,7 +52,7 @@ def issuer_in(certificate: bytes) -> str:
 
 
 def _parts(data: bytes) -> list[tuple[int, bytes]]:
-    """The elements that stand one behind the other, as (tag, content)."""
+    """Return the consecutive elements, as (tag, content)."""
     parts = []
     at = 0
     while at < len(data):

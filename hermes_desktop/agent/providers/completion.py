@@ -1,4 +1,4 @@
-"""What a chat-completions endpoint says, decoded: chunks of a stream and whole answers."""
+"""Decoding of chat-completions responses: chunks of a stream and complete answers."""
 
 import json
 import re
@@ -35,16 +35,16 @@ _OF_A_REPLY = re.compile(r'"(choices|delta|content)"')
 
 
 def encode_json(value: Any) -> bytes:
-    """Compact JSON in UTF-8; halves of surrogate pairs become U+FFFD."""
+    """Encode compact JSON in UTF-8; halves of surrogate pairs become U+FFFD."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return clean_text(text).encode()
 
 
 class EndpointError(Exception):
-    """The answer carries an error where a reply was due.
+    """The response contains an error instead of a reply.
 
     Attributes:
-        payload: The decoded answer that held it.
+        payload: The decoded response that contained it.
     """
 
     def __init__(self, payload: Mapping[str, Any]) -> None:
@@ -53,7 +53,7 @@ class EndpointError(Exception):
 
 
 class NotACompletionError(ValueError):
-    """The answer is not what a chat-completions endpoint sends."""
+    """The response is not what a chat-completions endpoint sends."""
 
 
 _NOTHING = MessageParts()
@@ -61,16 +61,16 @@ _ENDINGS = {each.reason: each.means for each in ENDINGS}
 
 
 class CompletionReader:
-    """Turns what a server sends for one reply into events.
+    """Converts the data a server sends for one reply into events.
 
     Args:
         begins_thinking: The model's text begins with thinking that only a closing mark ends.
 
     Attributes:
-        done: The end mark of the stream came.
-        finish_reason: As the endpoint said it, None until then.
-        spoke: Something of a reply came.
-        stray: The last thing that came and was no piece of a reply, "" if a piece came after it.
+        done: The end mark of the stream was received.
+        finish_reason: As sent by the endpoint, None until then.
+        spoke: Part of a reply was received.
+        stray: The last data that was not part of a reply, "" if a part followed it.
     """
 
     def __init__(self, *, begins_thinking: bool = False) -> None:
@@ -89,28 +89,28 @@ class CompletionReader:
 
     @property
     def complete(self) -> bool:
-        """Whether the endpoint said that the reply is over."""
+        """Whether the endpoint signaled the end of the reply."""
         return self.done or self.finish_reason is not None
 
     @property
     def ended_well(self) -> bool:
-        """Whether a reply whose connection ends now is whole: some end with the token counts."""
+        """Whether a reply that ends now is complete: some end with the token counts."""
         return self.complete or (self._said and self._usage_last)
 
     @property
     def closed_alone(self) -> bool | None:
-        """Whether thinking came without its opening mark; None while the reply says nothing."""
+        """Whether thinking came without its opening mark; None while the reply has no text."""
         return self._splitter.closed_alone if self._said else None
 
     def take(self, event: ServerEvent) -> Iterator[StreamEvent]:
         """Decode one event.
 
         Raises:
-            EndpointError: It holds an error.
+            EndpointError: It contains an error.
             NotACompletionError: It is a damaged piece of a reply.
         """
         data = event.data
-        # Some servers leave out the blank line between events, which joins their data.
+        # Some servers omit the blank line between events, which joins their data.
         parts = [data] if "\n" not in data or is_json(data) else data.split("\n")
         for part in parts:
             if part.strip() == DONE:
@@ -120,11 +120,11 @@ class CompletionReader:
                 yield from self._take_payload(payload, "delta", event.name)
 
     def take_whole(self, body: bytes) -> Iterator[StreamEvent]:
-        """Decode an answer that came in one piece.
+        """Decode a response that arrived in one piece.
 
         Raises:
-            EndpointError: It holds an error.
-            NotACompletionError: It is no reply.
+            EndpointError: It contains an error.
+            NotACompletionError: It is not a reply.
         """
         found = _decode(body.decode("utf-8-sig", "replace"))
         payload = found[0] if isinstance(found, list) and found else found
@@ -137,7 +137,7 @@ class CompletionReader:
         yield from self.ending()
 
     def ending(self) -> Iterator[StreamEvent]:
-        """The last events; to be called once, when the reply is complete."""
+        """Yield the last events; to be called once, when the reply is complete."""
         finished = self._finished()
         yield from self._rest(acts=bool(finished.tool_calls))
         told = told_media(self._media)
@@ -146,7 +146,7 @@ class CompletionReader:
         yield finished
 
     def cut_off(self) -> Iterator[StreamEvent]:
-        """What was held back of a reply that is not whole; to be called once."""
+        """Yield what was held back of an incomplete reply; to be called once."""
         yield from self._rest(cut=True)
 
     def _rest(self, *, acts: bool = False, cut: bool = False) -> Iterator[StreamEvent]:
@@ -173,7 +173,7 @@ class CompletionReader:
         )
 
     def _payloads(self, data: str, event: str) -> Iterator[Mapping[str, Any]]:
-        """The objects in the data of an event; what is none is passed over, and noted."""
+        """Yield the objects in the data of an event; other data is skipped and recorded."""
         text = data.strip()
         if not text or text.startswith(":"):  # a comment that a gateway framed as data
             return
@@ -239,7 +239,7 @@ def _events(parts: list[Part]) -> Iterator[StreamEvent]:
 
 
 def _choices(payload: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The choices of a piece; null, or none, in pieces that only count tokens."""
+    """Return the choices of a piece; null, or none, in pieces that only count tokens."""
     choices = payload.get("choices")
     found = choices if isinstance(choices, list) else []
     return [each for each in found if isinstance(each, Mapping)]
@@ -257,12 +257,12 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _cost(value: Any) -> float | None:
-    """A price in US dollars; None for what cannot be one."""
+    """Return a price in US dollars; None for an invalid one."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and 0 <= value < _MOST_USD else None
 
 
 def _count(value: Any) -> int:
-    """A number of tokens; 0 for what cannot be one (the store has no room for any integer)."""
+    """Return a number of tokens; 0 for an invalid one (the store cannot hold every integer)."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number and 0 < value <= _MOST_TOKENS else 0

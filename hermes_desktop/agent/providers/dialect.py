@@ -1,4 +1,4 @@
-"""What an endpoint takes of OpenAI's chat completions; learnt from what it refuses, and kept."""
+"""The features of OpenAI's chat completions an endpoint accepts; learned from its refusals."""
 
 import re
 import threading
@@ -13,7 +13,7 @@ _LIMIT_NAMES = re.compile(r"max_(completion_)?tokens", re.IGNORECASE)
 
 
 def _lacks(what: str) -> re.Pattern[str]:
-    """Finds a sentence that says of something that it is not taken here."""
+    """Return a pattern that finds a sentence saying that something is not supported."""
     return re.compile(
         rf"no endpoints .{{0,20}}support {what}|{what}\b.{{0,80}}{_LACKS}"
         rf"|({_LACKS}|extra)\S*.{{0,80}}\b{what}\b",
@@ -29,15 +29,15 @@ _NO_REASONING = _lacks(r"reasoning(_effort|\.effort)?")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What this endpoint accepts.
+    """The features that an endpoint accepts.
 
     Attributes:
         stream: Answers piece by piece.
         usage: Counts tokens at the end of a stream.
-        limit_field: What it calls the most tokens of an answer.
-        most_tokens: The greatest such number it takes; None: not known.
-        tools: The model can be told of tools.
-        reasoning: It can be told how much to think.
+        limit_field: Its name for the maximum number of tokens of an answer.
+        most_tokens: The greatest such number it accepts; None: unknown.
+        tools: Tools can be passed to the model.
+        reasoning: The amount of thinking can be set.
         tiers: It can be asked to answer faster.
         begins_thinking: Its text begins with thinking, whose opening mark the chat template wrote;
             None: not known yet.
@@ -53,7 +53,7 @@ class Dialect:
     begins_thinking: bool | None = None
 
     def after_refusal(self, said: str) -> "Dialect | None":
-        """What to try instead, None when the refusal is about something else."""
+        """Return what to try instead, None when the refusal is about something else."""
         if self.stream and self.usage and re.search(r"stream_options|include_usage", said):
             return replace(self, usage=False)
         if _LIMIT_NAMES.search(said) and (other := self._with_other_limit(said)) is not None:
@@ -79,18 +79,18 @@ class Dialect:
 
 
 class DialectBook:
-    """What was learnt of endpoints, for all who ask them. Any thread."""
+    """What was learned about endpoints, shared by all providers. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], Dialect] = {}
 
     def of(self, base_url: str, model: str) -> Dialect:
-        """What an endpoint takes for a model; everything, until it refused something."""
+        """Return what an endpoint accepts for a model; everything, until it refused something."""
         with self._lock:
             return self._known.get((base_url, model), Dialect())
 
     def learn(self, base_url: str, model: str, dialect: Dialect) -> None:
-        """Remember what it takes."""
+        """Remember what an endpoint accepts."""
         with self._lock:
             self._known[base_url, model] = dialect

@@ -1,4 +1,4 @@
-"""An address with its key and its connections: requests go out here, and only here."""
+"""An address with its key and its connections: all requests go through here."""
 
 import contextlib
 import threading
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class Endpoint:
-    """Sends requests to one address, with the key that belongs to it. Any thread.
+    """Sends requests to one address, with the key that belongs to it. Thread-safe.
 
     Args:
         choice: Address and key; redirects are not followed.
-        failures: Words for what goes wrong.
-        timeouts: Bounds of a call.
-        tls: Shared with others.
+        failures: Builds the errors.
+        timeouts: Time-outs of a call.
+        tls: Shared with other endpoints.
         transport: In place of the network, for tests.
     """
 
@@ -65,8 +65,8 @@ class Endpoint:
         *,
         begins_thinking: bool = False,
     ) -> "Iterator[Answer]":
-        """A request that is on its way; given up if it is left before its end."""
-        # Both load httpx, which only a process that asks a model should pay for.
+        """Send a request; it is abandoned if the context is left before its end."""
+        # Both load httpx, which only a process that calls a model should pay for.
         from hermes_desktop.agent.providers.answer import Answer  # noqa: PLC0415
         from hermes_desktop.agent.providers.http_call import HttpCall  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Whether a model at an address answers: its list is read, then one short question is asked."""
+"""Checks whether a model at an address answers: reads its list, then sends one short question."""
 
 import time
 from dataclasses import dataclass
@@ -31,17 +31,17 @@ _KINDS: dict[str, EndpointKind] = {
 
 @dataclass(frozen=True, slots=True)
 class EndpointAnswer:
-    """What came of checking an endpoint. Holds no key.
+    """The result of checking an endpoint. Contains no key.
 
     Attributes:
         kind: ``ok``; ``refused`` (the key, or an account without credit); ``unreachable``;
             ``model_missing``; ``misconfigured`` (the address is no such endpoint); ``failed`` (it
             answers, but not now); ``cancelled``.
-        words: What happened, as a sentence, with what the endpoint said itself.
+        words: What happened, as a sentence, with the endpoint's own message.
         hint: What to do about it; with ``ok`` what to know about the model, or "".
-        models: Names of the models it lists; empty where it does not tell.
-        context_length: How much the model can be told at once, where somebody says so.
-        seconds: How long the model took for its answer, or the endpoint to refuse.
+        models: Names of the models it lists; empty where it does not list them.
+        context_length: The size of the model's context, where it is known.
+        seconds: How long the model took to answer, or the endpoint to refuse.
     """
 
     kind: EndpointKind
@@ -59,13 +59,13 @@ def check_endpoint(
     redactor: SecretRedactor | None = None,
     tls: SharedTls | None = None,
 ) -> EndpointAnswer:
-    """Look whether a model answers. Blocking; ends within a fraction of a second when cancelled.
+    """Check whether a model answers. Blocking; ends soon after it is cancelled.
 
     Args:
-        choice: Address, key and model; with no model only the list is read.
-        cancel: Ends it.
-        redactor: Keeps secrets out of the words.
-        tls: Shared with others.
+        choice: Address, key and model; without a model only the list is read.
+        cancel: Cancels the check.
+        redactor: Keeps secrets out of the messages.
+        tls: Shared with other providers.
     """
     provider = OpenAICompatibleProvider(
         choice, timeouts=_PATIENT, retries=Retries(count=0), redactor=redactor, tls=tls
@@ -90,7 +90,7 @@ def check_endpoint(
 
 def _answers(provider: OpenAICompatibleProvider, choice: ModelChoice, cancel: CancelSignal) -> bool:
     request = ChatRequest(choice.model, ({"role": "user", "content": _QUESTION},), _SHORT)
-    # A model that thinks may use all of its few words for that: what counts is that it ends.
+    # A thinking model may use all of its few tokens for that: what counts is that it ends.
     return any(isinstance(event, Finished) for event in provider.stream(request, cancel=cancel))
 
 

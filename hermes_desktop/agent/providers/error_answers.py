@@ -1,4 +1,4 @@
-"""Failures that servers tell in the body of an answer: whether it is one, and what it says."""
+"""Errors that servers report in the body of a response: detection and message."""
 
 import json
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ _DEEPEST = 6
 
 
 def error_in(payload: Mapping[str, Any], event: str = "") -> Mapping[str, Any] | None:
-    """The part of an answer that tells of a failure; None: it tells of none.
+    """Return the part of a response that reports an error; None if there is none.
 
     Args:
-        payload: The decoded answer, or piece of one.
+        payload: The decoded response, or a piece of one.
         event: The name of its event in a stream.
     """
     if payload.get("error"):
@@ -44,14 +44,14 @@ def _is_error(payload: Mapping[str, Any]) -> bool:
 
 
 def _is_code(value: Any) -> bool:
-    """Whether a value is a status or the name of a failure."""
+    """Return whether a value is a status or an error code."""
     if isinstance(value, str):
         return bool(value) and value.lower() not in {"ok", "success", "200", "0"}
     return isinstance(value, int) and not isinstance(value, bool) and value not in {0, 200}
 
 
 def status_in(payload: Mapping[str, Any]) -> int | None:
-    """The HTTP status that a failure names in its body, None where it names none."""
+    """Return the HTTP status that an error names in its body, None where it names none."""
     inner = payload.get("error")
     for place in (inner, payload, payload.get("base_resp")):
         if not isinstance(place, Mapping):
@@ -71,7 +71,7 @@ def _status(value: Any) -> int | None:
 
 
 def said_in(body: bytes) -> tuple[str, frozenset[str]]:
-    """The sentence of an error answer, and every code and type it names."""
+    """Return the message of an error response, and every code and type it names."""
     text = body.decode("utf-8", "replace")
     try:
         payload = json.loads(text)
@@ -101,7 +101,7 @@ def _innermost(payload: Mapping[str, Any]) -> Any:
 
 
 def _sentence(value: Any, deep: int) -> str:
-    """The words in the sentence of a failure, whatever wraps them."""
+    """Return the text of an error's message, whatever wraps it."""
     if isinstance(value, str):
         return value
     if deep <= 0:
@@ -117,10 +117,10 @@ def _sentence(value: Any, deep: int) -> str:
 
 
 def _with_cause(message: str, error: Mapping[str, Any]) -> str:
-    # Routers put what the real endpoint said beside their own general sentence.
+    # Routers put the real endpoint's message beside their own general sentence.
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    # llama.cpp names its limit beside its sentence.
+    # llama.cpp puts its limit beside its message.
     limit = error.get("n_ctx")
     if isinstance(limit, int) and str(limit) not in message:
         message = f"{message} (n_ctx {limit})"

@@ -1,4 +1,4 @@
-"""What went wrong with a call, in words for a person, and whether asking again makes sense."""
+"""Errors of a call with messages for the user, and whether a retry makes sense."""
 
 import re
 from dataclasses import dataclass
@@ -65,13 +65,13 @@ _REFUSALS = {
 
 
 class CallFailedError(Exception):
-    """One attempt failed. Stays inside the provider, which decides what becomes of it.
+    """One attempt failed. Internal to the provider, which decides how to continue.
 
     Attributes:
-        error: What a person is told in the end.
-        again: Whether another attempt may go better.
+        error: The error that is finally shown to the user.
+        again: Whether another attempt may succeed.
         wait_s: How long the endpoint asked us to wait, in seconds; None when it did not.
-        said: What the endpoint said, as it came: to be looked into, never shown.
+        said: The endpoint's raw message: to be parsed, never shown.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class CallFailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An answer that is no reply.
+    """A response that is not a reply.
 
     Attributes:
         status: HTTP status, None for an error inside a stream.
@@ -117,14 +117,14 @@ class Refusal:
 
 
 class Failures:
-    """Makes errors for one endpoint; no text it gives holds the key.
+    """Builds errors for one endpoint; none of their texts contains the key.
 
     Args:
         choice: The endpoint.
-        redactor: Removes secrets of known shapes and those it was told.
+        redactor: Removes secrets with known patterns and registered ones.
 
     Attributes:
-        way: What to know of the way there when it cannot be reached.
+        way: Details of the route for when the endpoint cannot be reached.
     """
 
     def __init__(self, choice: ModelChoice, redactor: SecretRedactor) -> None:
@@ -134,7 +134,7 @@ class Failures:
         self.way = ""
 
     def clean(self, text: str) -> str:
-        """Foreign text, fit to be shown: no secrets, one line, not long."""
+        """Return foreign text, fit to be shown: no secrets, one line, not long."""
         key = self._choice.api_key
         if key and len(key) >= _KEY_LENGTH:
             text = text.replace(key, "[secret]")
@@ -142,7 +142,7 @@ class Failures:
         return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
     def unreachable(self, reason: str, hint: str = "", *, again: bool = True) -> CallFailedError:
-        """Nobody answered at all."""
+        """Build the error for an endpoint that cannot be reached."""
         return CallFailedError(
             CannotReachError(
                 "The model cannot be reached.",
@@ -154,7 +154,7 @@ class Failures:
         )
 
     def distrusted(self, reason: str, hint: str) -> CallFailedError:
-        """Whoever answers cannot show who it is."""
+        """Build the error for a server that cannot prove its identity."""
         if self._choice.wants_no_check:
             hint += (
                 " ssl_verify: false is not heeded here: whoever stands in between could read "
@@ -163,7 +163,7 @@ class Failures:
         return self.unreachable(f"its certificate is not accepted ({reason})", hint, again=False)
 
     def broken(self, reason: str, *, again: bool = True) -> CallFailedError:
-        """The answer began and is no whole reply."""
+        """Build the error for a response that is not a complete reply."""
         return CallFailedError(
             BrokenStreamError(
                 "The reply broke off.",
@@ -174,11 +174,11 @@ class Failures:
         )
 
     def ended_by_server(self, reason: str) -> CallFailedError:
-        """The endpoint itself says that it could not finish the answer."""
+        """Build the error for an endpoint that reports it could not finish the answer."""
         return self.broken(f"the server ended it with “{reason}”")
 
     def empty(self, *, thought: bool) -> CallFailedError:
-        """The answer ended in good order without a word."""
+        """Build the error for an answer that ended regularly without text."""
         what = "it thought and then said nothing" if thought else "it said nothing"
         error = BrokenStreamError(
             "The model gave no answer.",
@@ -189,14 +189,14 @@ class Failures:
         return CallFailedError(error, again=True)
 
     def filtered(self) -> CallFailedError:
-        """The filter of the provider left nothing of the answer."""
+        """Build the error for an answer of which the provider's filter left nothing."""
         title, hint = _REFUSALS["policy"]
         title = title.format(name=self._choice.who)
         detail = f"{self.host} ended the answer with “content_filter” before it began."
         return CallFailedError(ModelRefusedError(title, detail, hint, reason="policy"))
 
     def refused(self, refusal: Refusal) -> CallFailedError:
-        """The endpoint answered, and it was no reply."""
+        """Build the error for a response that is not a reply."""
         said, codes = said_in(refusal.body)
         status = refusal.status
         if is_too_long(status, said, codes):
@@ -209,7 +209,7 @@ class Failures:
         return CallFailedError(error, again=again, wait_s=refusal.wait_s, said=said)
 
     def nonsense(self, reason: str, body: bytes, content_type: str) -> CallFailedError:
-        """The endpoint said yes and sent something else."""
+        """Build the error for a success status with unusable content."""
         refusal = Refusal(None, body, content_type)
         if refusal.is_web_page:
             return CallFailedError(self._web_page(None))

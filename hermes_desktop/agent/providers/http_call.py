@@ -1,7 +1,7 @@
-"""One HTTP request on a thread of its own, so that whoever waits for it can walk away at once.
+"""One HTTP request on its own thread, so that the caller can abandon it at any time.
 
 A blocking read cannot be interrupted in any other way: closing a socket does not wake the thread
-that reads from it. Here the reading thread is woken by shutting the socket down; a thread that
+that reads from it. Here the reading thread is woken by shutting the socket down. A thread that
 hangs where there is no socket yet (name lookup, connecting) is left to its own time-out and sends
 nothing afterwards.
 """
@@ -27,34 +27,34 @@ from hermes_desktop.agent.providers.failures import CallFailedError, Failures
 log = logging.getLogger(__name__)
 
 BAD_ADDRESS = (httpx.InvalidURL, ValueError, OSError)
-"""What setting up connections raises for an address that cannot be used."""
+"""Exceptions raised when connections to an unusable address are set up."""
 _WAITING_PIECES = 256
 _TICK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Status and header fields of an answer."""
+    """Status and header fields of a response."""
 
     status: int
     headers: Mapping[str, str]
 
     @property
     def wait_s(self) -> float | None:
-        """``Retry-After`` in seconds from now, None when it is missing or nonsense."""
+        """``Retry-After`` in seconds from now, None when it is missing or invalid."""
         return _retry_after(self.headers.get("retry-after", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The answer ended as announced."""
+    """The response ended as announced."""
 
 
 Item = Head | bytes | End | CallFailedError
 
 
 class _GivenUpError(Exception):
-    """Nobody waits for this request any more."""
+    """The request was abandoned."""
 
 
 class Wire:
@@ -63,7 +63,7 @@ class Wire:
     Args:
         connect_s: How long connecting may take, seconds.
         write_s: How long one write may take, seconds.
-        proxy: Address of the proxy that leads there; None: directly.
+        proxy: Address of the proxy to use; None for a direct connection.
         tls: Context for HTTPS.
         transport: In place of the network.
     """
@@ -77,9 +77,9 @@ class Wire:
         tls: ssl.SSLContext,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        # Somebody who wants to be hidden behind a proxy is not led past it, not even for a look.
+        # A user who wants to be hidden behind a proxy is never led past it, not even for a check.
         self.unhidden = proxy is None
-        # Waiting for bytes is bounded by whoever reads the queue, which knows what it waits for.
+        # Waiting for bytes is bounded by the reader of the queue, which knows what it waits for.
         timeout = httpx.Timeout(None, connect=connect_s, write=write_s)
         self.client = httpx.Client(
             timeout=timeout, trust_env=False, proxy=proxy, verify=tls, transport=transport
@@ -90,12 +90,12 @@ class Wire:
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """A call uses it from now on."""
+        """Count a call that uses the connections."""
         with self._lock:
             self._users += 1
 
     def end(self) -> None:
-        """The call's thread is done with it; what was given up meanwhile is closed."""
+        """Count a call that has ended; abandoned connections are closed."""
         with self._lock:
             self._users -= 1
             close = self.given_up.is_set() and not self._users
@@ -103,7 +103,7 @@ class Wire:
             self.client.close()
 
     def noticed(self, event: str, info: Mapping[str, Any]) -> None:
-        """Hear of the transport's steps; remember the sockets it opens."""
+        """Trace the transport's steps; record the sockets it opens."""
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
             found = info["return_value"].get_extra_info("socket")
             if isinstance(found, socket.socket):
@@ -116,7 +116,7 @@ class Wire:
             raise _GivenUpError
 
     def give_up(self) -> None:
-        """Wake whoever reads from these connections, which are closed then. Never blocks."""
+        """Abandon the connections: wake their readers, and have them closed. Never blocks."""
         with self._lock:
             self.given_up.set()
             in_use, sockets = self._users > 0, tuple(self._sockets)
@@ -130,7 +130,7 @@ class Wire:
 
 
 class HttpCall:
-    """A request that runs on a daemon thread; what comes is taken with :meth:`take`.
+    """A request that runs on a daemon thread; received items are taken with :meth:`take`.
 
     Without a body it is a GET, else a POST.
     """
@@ -151,14 +151,14 @@ class HttpCall:
         threading.Thread(target=self._run, name="model-call", daemon=True).start()
 
     def take(self, seconds: float) -> Item | None:
-        """The next thing that came, or None when nothing came in time."""
+        """Return the next item, or None when none was received in time."""
         try:
             return self._items.get(timeout=max(0.0, seconds))
         except queue.Empty:
             return None
 
     def give_up(self) -> None:
-        """Let the thread end; its connections are closed. Never blocks."""
+        """Abandon the request; its connections are closed. Never blocks."""
         self._wire.give_up()
 
     def _run(self) -> None:
@@ -205,7 +205,7 @@ class HttpCall:
 
 
 def _told(error: Exception, failures: Failures) -> CallFailedError:
-    """A transport's exception in words. Its own text is used only where it cannot hold the key."""
+    """Describe a transport's exception. Its own text is used only if it cannot contain the key."""
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLError):
             return _told_of_tls(cause, failures)
@@ -258,7 +258,7 @@ def _told_of_connecting(error: Exception, failures: Failures) -> CallFailedError
         return failures.unreachable("connecting took too long")
     if isinstance(error, httpx.ConnectError):
         return failures.unreachable(f"no connection came about ({error})")
-    # What is left is about the request itself and may quote its headers.
+    # The remaining errors are about the request itself and may quote its headers.
     log.error("A model call failed with %s", type(error).__name__)
     return failures.unreachable(
         f"the request could not be sent ({type(error).__name__})",

@@ -1,7 +1,7 @@
-"""Asks a model server on this machine how much its model can be told at once.
+"""Queries a local model server for the size of its model's context.
 
-Ollama, LM Studio, llama.cpp and vLLM each say it in their own place. Only addresses of this machine
-are asked, each place for a moment; the key goes to the address that it belongs to anyway.
+Ollama, LM Studio, llama.cpp and vLLM each report it in a place of their own. Only local addresses
+are queried, each place briefly; the key is sent only to the address that it belongs to anyway.
 """
 
 import ipaddress
@@ -24,7 +24,7 @@ _CONTEXT = re.compile(r"^\s*num_ctx\s+(\d+)", re.MULTILINE)
 
 
 def is_local(base_url: str) -> bool:
-    """Whether an address is one of this machine."""
+    """Return whether an address is one of this machine."""
     host = urlsplit(base_url).hostname or ""
     if host == "localhost":
         return True
@@ -35,7 +35,7 @@ def is_local(base_url: str) -> bool:
 
 
 def probe_context(choice: ModelChoice) -> int | None:
-    """How many tokens the model's context has; None when nobody says. Blocking, a few seconds."""
+    """Return the context size in tokens; None if unknown. Blocking, a few seconds."""
     if choice.kind != "openai" or not is_local(choice.base_url):
         return None
     import httpx  # noqa: PLC0415 - only who asks needs it
@@ -45,20 +45,20 @@ def probe_context(choice: ModelChoice) -> int | None:
         headers = {"Authorization": f"Bearer {choice.api_key}"} if choice.api_key else {}
         with httpx.Client(timeout=PATIENCE_S, trust_env=False, headers=headers) as client:
             return _ask(client, root, choice.model)
-    except Exception:  # whatever a foreign server sends, it is only not known then
+    except Exception:  # whatever a foreign server sends, the size is only unknown then
         log.debug("The server at %s did not say how long its context is", root, exc_info=True)
         return None
 
 
 def set_context(shown: Mapping[str, Any]) -> int | None:
-    """The context that Ollama was told to load a model with, from its ``/api/show``."""
-    # Without num_ctx it loads far less than the model could take; how much depends on the machine.
+    """Return the context that Ollama is configured to load a model with, from its ``/api/show``."""
+    # Without num_ctx it loads far less than the model supports; how much depends on the machine.
     set_to = _CONTEXT.search(str(shown.get("parameters") or ""))
     return int(set_to.group(1)) if set_to else None
 
 
 def started_context(props: Mapping[str, Any]) -> int | None:
-    """The context that llama.cpp was started with, from its ``/props``."""
+    """Return the context that llama.cpp was started with, from its ``/props``."""
     return tokens(props.get("default_generation_settings"), "n_ctx")
 
 

@@ -1,7 +1,7 @@
-"""Looks for model servers on this machine, at the ports where they usually listen.
+"""Discovery of model servers on this machine, at the ports where they usually listen.
 
-All ports at once, a second at most, on loopback only, without a key. What answers there is taken
-for a model server only if it lists models the way those do.
+All ports are queried at once, for a second at most, on loopback only, without a key. A server
+counts as a model server only if it lists models in the known formats.
 """
 
 import logging
@@ -43,13 +43,13 @@ _NO_MODELS = {
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model that a server on this machine offers.
+    """A model that a local server offers.
 
     Attributes:
-        id: Its name on the wire.
-        context_length: What it can be told at once as it is loaded or set up; None: not said.
-        too_small: That, or what it could be loaded with at most, is less than the assistant needs.
-        could_be: What it could be loaded with at most; None: not said.
+        id: Its name in requests.
+        context_length: The size of its context as it is loaded or configured; None: unknown.
+        too_small: That size, or else the largest possible one, is less than the assistant needs.
+        could_be: The largest context it could be loaded with; None: unknown.
     """
 
     id: str
@@ -64,7 +64,7 @@ class LocalServer:
 
     Attributes:
         kind: ``ollama``, ``lmstudio``, ``llama.cpp``, ``vllm``, or ``openai`` for another one.
-        base_url: As ``model.base_url`` has it.
+        base_url: Its value for ``model.base_url``.
         problem: Why it cannot answer yet, as a sentence; "" when it can.
     """
 
@@ -77,10 +77,10 @@ class LocalServer:
 def find_servers(
     ports: Sequence[tuple[str, int]] = USUAL_PORTS, patience_s: float = PATIENCE_S
 ) -> tuple[LocalServer, ...]:
-    """The model servers of this machine. Blocking, ``patience_s`` at most.
+    """Return the model servers of this machine. Blocks for up to ``patience_s``.
 
     Args:
-        ports: Where to look, with the kind that is usual there.
+        ports: The ports to query, with the kind that is usual there.
         patience_s: What is not known by then is left out.
     """
     import httpx  # noqa: F401, PLC0415 - reading it in would use up the time of the look
@@ -106,7 +106,7 @@ def find_servers(
 
 
 def too_small(context_length: int | None, could_be: int | None = None) -> bool:
-    """Whether a context is known to be too small for the assistant."""
+    """Return whether a context is known to be too small for the assistant."""
     known = context_length if context_length is not None else could_be
     return known is not None and known < ENOUGH
 
@@ -115,14 +115,14 @@ def _look(port: int, until: float) -> LocalServer | None:
     import httpx  # noqa: PLC0415 - only who looks needs it
 
     root = f"http://127.0.0.1:{port}"
-    # A few waits fit into the time; none of them may use it up.
+    # The time allows for a few waits; none of them may use it up.
     timeout = max(0.05, (until - time.monotonic()) / 2)
     try:
         with httpx.Client(timeout=timeout, trust_env=False) as client:
             return _Look(client, root, until).server()
     except (httpx.HTTPError, TimeoutError):
         return None
-    except Exception:  # what a foreign server sends is no fault of ours
+    except Exception:  # whatever a foreign server sends is not our fault
         log.debug("What answers at %s is not understood", root, exc_info=True)
         return None
 
@@ -169,7 +169,7 @@ class _Look:
         models = []
         for entry in listed:
             most = tokens(entry.get("meta"), "n_ctx_train")
-            # One server has one context; where it serves several models it does not say of whom.
+            # One server has one context; if it serves several models, it does not say whose it is.
             known = length if len(listed) == 1 else None
             models.append(LocalModel(_id(entry), known, too_small(known, most), most))
         return tuple(models)

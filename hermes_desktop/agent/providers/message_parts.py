@@ -1,4 +1,4 @@
-"""What the message of one choice says, whichever fields it is in."""
+"""Extracts the content of a choice's message, whichever fields hold it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,12 +22,12 @@ _THOUGHT_PARTS = frozenset({"thinking", "reasoning", "reasoning.text", "reasonin
 
 @dataclass(slots=True)
 class MessageParts:
-    """The words of a message, and what cannot be shown.
+    """The text of a message, and the kinds of content that cannot be shown.
 
     Attributes:
-        text: Words of the reply.
-        thinking: Words of the thinking.
-        media: Kinds of what cannot be shown, one entry each.
+        text: Text of the reply.
+        thinking: Text of the thinking.
+        media: Kinds of content that cannot be shown, one entry each.
         tool_calls: Pieces of calls, as sent.
     """
 
@@ -38,7 +38,7 @@ class MessageParts:
 
 
 def message_in(choice: Mapping[str, Any], first: str) -> Mapping[str, Any]:
-    """The message of a choice: under the expected name, another one, or the choice itself."""
+    """Return the message of a choice: in the expected field, another one, or the choice itself."""
     for name in (first, *_MESSAGES):
         found = choice.get(name)
         if isinstance(found, Mapping) and found:
@@ -51,7 +51,7 @@ def parts_of(message: Mapping[str, Any]) -> MessageParts:
     parts = MessageParts(tool_calls=message.get("tool_calls"))
     function = message.get("function_call")
     if parts.tool_calls is None and isinstance(function, Mapping):
-        # The way of 2023, still sent by some gateways.
+        # The format of 2023, still sent by some gateways.
         parts.tool_calls = [{"index": 0, "function": function}]
     for name in _TEXT:
         _read_content(message.get(name), parts)
@@ -67,7 +67,7 @@ def parts_of(message: Mapping[str, Any]) -> MessageParts:
 
 
 def _read_content(content: Any, parts: MessageParts) -> None:
-    """Text, or a list of parts of several kinds."""
+    """Read text, or a list of parts of several kinds."""
     if isinstance(content, str):
         parts.text += content
     for part in content if isinstance(content, list) else ():
@@ -100,7 +100,7 @@ def _read_media(name: str, found: Any, parts: MessageParts) -> None:
 
 
 def _words(value: Any, deep: int) -> str:
-    """All words in a text, a part, or a list of parts."""
+    """Return the whole text of a text, a part, or a list of parts."""
     if isinstance(value, str):
         return value
     if deep <= 0:
@@ -116,7 +116,7 @@ def _words(value: Any, deep: int) -> str:
 
 
 def told_media(kinds: list[str]) -> str:
-    """What stands in the place of things that cannot be shown; "" for none."""
+    """Return the placeholder for content that cannot be shown; "" for none."""
     told = []
     for kind in dict.fromkeys(kinds):
         count = kinds.count(kind)
@@ -130,18 +130,18 @@ def told_media(kinds: list[str]) -> str:
 
 
 class PairJoiner:
-    """Joins the two halves of a character that came in two pieces of JSON."""
+    """Joins the two halves of a character that arrived in two pieces of JSON."""
 
     def __init__(self) -> None:
         self._half = ""
 
     def feed(self, text: str) -> str:
-        """The text that is whole by now; a half that stays alone becomes U+FFFD."""
+        """Return the text that is complete by now; a half without its other half becomes U+FFFD."""
         text = self._half + text
         self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
         return clean_text(text[: len(text) - len(self._half)])
 
     def end(self) -> str:
-        """What stands for a half that stayed alone."""
+        """Return the replacement of a half that has no other half."""
         half, self._half = self._half, ""
         return clean_text(half)

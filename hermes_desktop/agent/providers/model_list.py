@@ -1,4 +1,4 @@
-"""The models that an endpoint offers, and which of them a mistyped name may have meant."""
+"""The models that an endpoint offers, and suggestions for a mistyped model name."""
 
 import difflib
 import json
@@ -18,8 +18,8 @@ class ListedModel:
     """An entry of an endpoint's list.
 
     Attributes:
-        id: The model's name on the wire.
-        context_length: What it can be told at once; None: the list does not say.
+        id: The model's name in requests.
+        context_length: The size of its context; None: not listed.
     """
 
     id: str
@@ -27,12 +27,12 @@ class ListedModel:
 
 
 def read_models(body: bytes) -> tuple[ListedModel, ...] | None:
-    """The models in an answer to ``/models``; None where it is no such list."""
+    """Return the models in a response of ``/models``; None where it is not such a list."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    if isinstance(answer, list):  # some leave the mapping around it away
+    if isinstance(answer, list):  # some omit the mapping around it
         answer = {"data": answer}
     if not isinstance(answer, dict) or not {"data", "models"} & set(answer):
         return None
@@ -45,13 +45,13 @@ def read_models(body: bytes) -> tuple[ListedModel, ...] | None:
 
 
 def nearest(wanted: str, ids: Iterable[str]) -> tuple[str, ...]:
-    """The names that are most like the wanted one, the most likely first; three at most."""
+    """Return the names most similar to the wanted one, the best match first; three at most."""
     plain = _plain(wanted)
     scored = []
     for name in ids:
         other = _plain(name)
         score = difflib.SequenceMatcher(None, plain, other).ratio()
-        # The same model behind another vendor's name, or without the date of its version.
+        # The same model with another vendor's prefix, or without the date of its version.
         if plain and (other.startswith(plain) or plain.startswith(other)) and other:
             score += 0.5
         if score >= _NEAR_ENOUGH:

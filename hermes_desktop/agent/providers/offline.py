@@ -1,6 +1,6 @@
-"""Fixed answers for the demonstration and for tests. No model is asked, and each reply says so.
+"""Fixed answers for the demo and for tests. No model is called, and each reply says so.
 
-Nothing chooses this provider by itself: it answers only where somebody made one on purpose.
+This provider is never chosen automatically: it answers only where it was created on purpose.
 """
 
 import re
@@ -93,12 +93,12 @@ _WORD = re.compile(r"\s*\S+|\s+$")
 
 
 class OfflineProvider:
-    """A :class:`ChatProvider` that says one of a few fixed texts, word by word.
+    """A :class:`ChatProvider` that replies with one of a few fixed texts, word by word.
 
     Args:
-        choice: How it introduces itself.
+        choice: The model it claims to be.
         delay_s: Pause between two words, seconds; 0 for tests.
-        reply: Says exactly this after the label, whatever was asked.
+        reply: The exact reply after the label, whatever the question was.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class OfflineProvider:
         self._reply = reply
 
     def stream(self, request: ChatRequest, *, cancel: CancelSignal) -> Iterator[StreamEvent]:
-        """Say the text that fits the last question; see :meth:`ChatProvider.stream`."""
+        """Yield the text that fits the last question; see :meth:`ChatProvider.stream`."""
         body = self._reply if self._reply is not None else script_for(_question(request))
         pause = threading.Event()
         words = _WORD.findall(f"{LABEL}\n\n{body}")
@@ -126,11 +126,11 @@ class OfflineProvider:
         yield Finished("stop")
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there are no connections."""
 
 
 def script_for(question: str) -> str:
-    """The scripted text for a question; always the same for the same question."""
+    """Return the scripted text for a question; always the same for the same question."""
     for pattern, text in _SCRIPTS:
         if pattern.search(question):
             return text

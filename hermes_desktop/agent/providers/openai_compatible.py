@@ -1,4 +1,4 @@
-"""Asks any endpoint that speaks OpenAI's chat completions, and hands on what it streams."""
+"""Provider for endpoints with OpenAI's chat completions, which passes on what they stream."""
 
 import contextlib
 import logging
@@ -47,15 +47,15 @@ class OpenAICompatibleProvider:
     """A :class:`ChatProvider` over HTTP.
 
     Args:
-        choice: Model, address and key. The key goes to that address and nowhere else; redirects
+        choice: Model, address and key. The key is sent to that address and nowhere else; redirects
             are not followed.
-        timeouts: Bounds of one call.
-        retries: When to call again.
-        redactor: Removes secrets from what the endpoint says; learns the key.
+        timeouts: Time-outs of one call.
+        retries: When to retry.
+        redactor: Removes secrets from the endpoint's messages; learns the key.
         transport: In place of the network, for tests.
-        tls: Shared with other providers; None: one of its own.
-        dialects: What was learnt of endpoints, shared likewise.
-        clock: Says when an attempt is made again.
+        tls: Shared with other providers; None for a separate one.
+        dialects: What was learned about endpoints, shared in the same way.
+        clock: For the announced time of a retry.
         random_source: Numbers in [0, 1) for the pauses.
     """
 
@@ -89,7 +89,7 @@ class OpenAICompatibleProvider:
         self._clock = clock or SystemClock()
 
     def stream(self, request: ChatRequest, *, cancel: CancelSignal) -> Iterator[StreamEvent]:
-        """Ask, and yield what comes; see :meth:`ChatProvider.stream`."""
+        """Send the request, and yield the events; see :meth:`ChatProvider.stream`."""
         failed = 0
         insist = True
         while not cancel.is_set():
@@ -97,7 +97,7 @@ class OpenAICompatibleProvider:
             try:
                 with contextlib.closing(self._attempt(request, cancel, insist=insist)) as events:
                     for event in events:
-                        # A call that was only begun is begun anew: nobody has done anything yet.
+                        # A call that was only announced is announced again: nothing is done yet.
                         started = started or not isinstance(event, CallBegun)
                         yield event
             except CallFailedError as failure:
@@ -119,7 +119,7 @@ class OpenAICompatibleProvider:
     def _waited(
         self, failure: CallFailedError, pause: float, cancel: CancelSignal
     ) -> Iterator[CallNote]:
-        """Let the pause before the next attempt pass; the person is told of a long one."""
+        """Pause before the next attempt; the user is notified of a long pause."""
         log.warning(
             "Asking %s again in %.1f s (%s)", self._failures.host, pause, failure.error.kind
         )
@@ -131,7 +131,7 @@ class OpenAICompatibleProvider:
             yield CallNote("")
 
     def _in_the_end(self, failure: CallFailedError, cancel: CancelSignal) -> ProviderError:
-        """What the person is told; a missing model with the names that may have been meant."""
+        """Return the error for the user; for a missing model, with similar names."""
         error = failure.error
         if error.reason != "model_missing" or cancel.is_set():
             return error
@@ -149,20 +149,20 @@ class OpenAICompatibleProvider:
         return error
 
     def close(self) -> None:
-        """Close the idle connection; a later call opens a new one. Any thread."""
+        """Close the idle connection; a later call opens a new one. Thread-safe."""
         self._endpoint.close()
 
     def models(
         self, *, cancel: CancelSignal, patience: TimeOuts | None = None
     ) -> "tuple[ListedModel, ...] | None":
-        """The models that the endpoint lists; None: it has no list, or it was cancelled. Blocking.
+        """Return the models that the endpoint lists; None: no list, or cancelled. Blocking.
 
         Args:
-            cancel: Ends it.
-            patience: In place of the bounds of a call.
+            cancel: Cancels the call.
+            patience: In place of the time-outs of a call.
 
         Raises:
-            ProviderError: It cannot be reached, or refuses to tell.
+            ProviderError: It cannot be reached, or refuses.
         """
         try:
             with self._endpoint.asked("models", None, cancel, patience) as answer:
@@ -198,7 +198,7 @@ class OpenAICompatibleProvider:
                 self._dialects.learn(self.choice.base_url, self.choice.model, learnt)
 
     def _begins_thinking(self) -> bool:
-        """Whether the text of an answer begins with thinking: as it did, or by the model's name."""
+        """Return whether the text begins with thinking: as observed, or by the model's name."""
         known = self._dialect().begins_thinking
         return BEGINS_IN_THOUGHT.search(self.choice.model) is not None if known is None else known
 
@@ -222,13 +222,13 @@ class OpenAICompatibleProvider:
         body["messages"] = request.messages
         return encode_json(body)
 
-    # ---------------------------------------------------------------------------- what comes next
+    # ---------------------------------------------------------------------------- after a failure
 
     def _dialect(self) -> Dialect:
         return self._dialects.of(self.choice.base_url, self.choice.model)
 
     def _adapt(self, failure: CallFailedError) -> bool:
-        """Whether the refusal was about a field we can leave out."""
+        """Adapt to a refusal of a field that can be omitted; return whether it was one."""
         if failure.error.status not in {400, 404, 422, 501}:
             return False
         dialect = self._dialect().after_refusal(failure.said)
@@ -252,7 +252,7 @@ def _patience(choice: ModelChoice) -> TimeOuts:
 
 
 def _wait(seconds: float, cancel: CancelSignal) -> None:
-    """Let time pass, but not longer than the person wants."""
+    """Wait for a time, or until cancelled."""
     end = time.monotonic() + seconds
     never = threading.Event()
     while not cancel.is_set() and (left := end - time.monotonic()) > 0:

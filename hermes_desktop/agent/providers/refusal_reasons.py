@@ -1,4 +1,4 @@
-"""Why an endpoint said no: by status, code and words, in the dialects of several servers."""
+"""Classifies an endpoint's refusal by status, code and text, for several kinds of servers."""
 
 import re
 
@@ -47,19 +47,19 @@ _LOADED = frozenset({503, 529})
 
 
 def is_too_long(status: int | None, said: str, codes: frozenset[str]) -> bool:
-    """Whether the conversation does not fit into the model's context."""
+    """Return whether the conversation does not fit into the model's context."""
     if codes & _TOO_LONG_CODES or status == 413:  # noqa: PLR2004
         return True
-    # Some servers hide what they know behind a fault of their own.
+    # Some servers report this as an internal error.
     return status in {None, 400, 422, 500} and _TOO_LONG_WORDS.search(said) is not None
 
 
 def reason_of(status: int | None, said: str, codes: frozenset[str]) -> str:
-    """The reason as :attr:`ProviderError.reason` has it; "" where it is not known.
+    """Return the value for :attr:`ProviderError.reason`; "" where it is unknown.
 
     Args:
         status: HTTP status; None inside a stream.
-        said: What the endpoint said.
+        said: The endpoint's message.
         codes: Every code and type it named.
     """
     if status is not None and 300 <= status < 400:  # noqa: PLR2004
@@ -77,7 +77,7 @@ def reason_of(status: int | None, said: str, codes: frozenset[str]) -> str:
 
 
 def _tells(status: int | None) -> bool:
-    """Whether the words of an answer with this status tell more than the status does."""
+    """Return whether the message of a response may be more specific than this status."""
     return status in {None, 400, 403, 404, 422}
 
 

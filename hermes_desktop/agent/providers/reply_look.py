@@ -1,4 +1,4 @@
-"""Whether an answer that ended in good order says anything, and why it says no more."""
+"""Checks whether an answer that ended regularly has content, and why it has no more."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,11 +26,11 @@ _FAILED = frozenset(each.reason for each in ENDINGS if each.means == "failed")
 
 
 class ReplyLook:
-    """Passes the events of one attempt on, and looks at its end.
+    """Passes on the events of one attempt, and checks its end.
 
     Args:
-        failures: Words for what goes wrong.
-        insist: An answer without a word is a failure that is tried again.
+        failures: Builds the errors.
+        insist: Treat an answer without text as a failure that is retried.
     """
 
     def __init__(self, failures: Failures, *, insist: bool) -> None:
@@ -40,10 +40,10 @@ class ReplyLook:
         self._thinking: list[ReasoningDelta] = []
 
     def passed(self, event: StreamEvent) -> Iterator[StreamEvent]:
-        """The event, with what the person should know of it before.
+        """Yield the event, preceded by notes for the user.
 
         Raises:
-            CallFailedError: The answer ended without a word, or the server failed to finish it.
+            CallFailedError: The answer ended without text, or the server failed to finish it.
         """
         if isinstance(event, TextDelta):
             self._said = self._said or bool(event.text.strip())
@@ -75,7 +75,7 @@ class ReplyLook:
         elif not done and self._insist:
             raise self._failures.empty(thought=bool(self._thinking))
         elif not done and self._thinking:
-            # Some servers send whole replies as thinking; what stood between marks is never one.
+            # Some servers send whole replies as thinking; text between marks is never a reply.
             apart = "".join(each.text for each in self._thinking if not each.marked).strip()
             if apart:
                 yield CallNote(_SENT_AS_THINKING, lasting=True)
@@ -84,5 +84,5 @@ class ReplyLook:
 
 
 def is_empty(failure: CallFailedError) -> bool:
-    """Whether it is about an answer without a word."""
+    """Return whether the failure is an answer without text."""
     return failure.error.reason == "empty"

@@ -1,4 +1,4 @@
-"""When a failed call is made again, and what the person is told meanwhile."""
+"""The pause before a failed call is retried, and the note about it for the user."""
 
 from datetime import timedelta
 
@@ -7,19 +7,19 @@ from hermes_desktop.agent.providers.failures import CallFailedError
 from hermes_desktop.core.clock import Clock
 
 WORTH_TELLING_S = 1.0
-"""A shorter pause is over before anybody has read about it."""
+"""A shorter pause is over before a note could be read."""
 
 
 def pause_before_retry(
     failure: CallFailedError, failed: int, retries: Retries, chance: float
 ) -> float | None:
-    """Seconds until the next attempt, None when there is none.
+    """Return the seconds until the next attempt, None when there is none.
 
     Args:
         failure: Why the last one failed.
-        failed: How many attempts were made again already.
+        failed: How many retries there have been already.
         retries: How often, and how long.
-        chance: A number in [0, 1), so that many who were refused do not come back at once.
+        chance: A number in [0, 1), so that many refused clients do not retry at once.
     """
     if not failure.again or failed >= retries.count:
         return None
@@ -31,18 +31,18 @@ def pause_before_retry(
 
 
 def told_pause(name: str, failure: CallFailedError, pause: float, clock: Clock) -> str:
-    """What a person is told of a pause; "" for one that is not worth telling.
+    """Return the note about a pause for the user; "" for a short one.
 
     Args:
-        name: Who is asked.
+        name: The provider's name.
         failure: Why there is a pause.
         pause: How long it is, seconds.
-        clock: Says when it ends.
+        clock: Determines when it ends.
     """
     if pause < WORTH_TELLING_S:
         return ""
     until = clock.now() + timedelta(seconds=pause)
-    # Of a pause of a few seconds the minute it ends in says nothing.
+    # For a pause of a few seconds the minute is too coarse.
     when = f"at {until:%H:%M}" if pause >= 60 else f"at {until:%H:%M:%S}"  # noqa: PLR2004
     if failure.wait_s is not None and failure.wait_s >= WORTH_TELLING_S:
         return f"{name} asks to wait {_seconds(pause)}; trying again {when}."

@@ -1,4 +1,4 @@
-"""Takes facts out of what servers say, however strange that is."""
+"""Tolerant extraction of facts from servers' responses."""
 
 import json
 import time
@@ -17,17 +17,17 @@ _MOST_TOKENS = 100_000_000
 def get_json(
     client: "httpx.Client", url: str, *, until: float | None = None, post: Any = None
 ) -> tuple[int, Any]:
-    """The status and the decoded answer; None where it is no JSON. Blocking.
+    """Return the status and the decoded response; None where it is not JSON. Blocking.
 
     Args:
         client: Bounds each wait.
-        url: Who is asked.
-        until: When nothing more is read, in monotonic seconds.
-        post: Sent as JSON; None asks by GET.
+        url: The address.
+        until: When reading stops, in monotonic seconds.
+        post: Sent as JSON; None for a GET request.
 
     Raises:
-        httpx.HTTPError: Nobody answered.
-        TimeoutError: The answer does not end.
+        httpx.HTTPError: There was no response.
+        TimeoutError: The response does not end.
     """
     method = "GET" if post is None else "POST"
     body = bytearray()
@@ -43,12 +43,12 @@ def get_json(
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The value where it is a mapping, else an empty one."""
+    """Return the value if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def entries(answer: Any, *names: str) -> list[Mapping[str, Any]]:
-    """The mappings in the first of these lists that is there."""
+    """Return the mappings in the first of these lists that exists."""
     for name in names:
         listed = mapping(answer).get(name)
         if isinstance(listed, list):
@@ -57,7 +57,7 @@ def entries(answer: Any, *names: str) -> list[Mapping[str, Any]]:
 
 
 def tokens(values: Any, *names: str) -> int | None:
-    """The first of these that is a number of tokens."""
+    """Return the first of these that is a number of tokens."""
     for name in names:
         value = mapping(values).get(name)
         if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST_TOKENS:
@@ -66,7 +66,7 @@ def tokens(values: Any, *names: str) -> int | None:
 
 
 def context_in_entry(entry: Mapping[str, Any]) -> int | None:
-    """How much a model can be told, as the entry of a list says it; each server has its word."""
+    """Return a model's context size from its entry in a list; each server uses another name."""
     names = ("loaded_context_length", "context_length", "max_model_len", "max_context_length")
     found = tokens(entry, *names, "context_window", "inputTokenLimit")
     return found if found is not None else tokens(entry.get("top_provider"), "context_length")

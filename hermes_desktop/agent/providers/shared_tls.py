@@ -1,9 +1,9 @@
-"""Whom we trust: one TLS context for all connections, 0.8 MiB and 20 ms each.
+"""TLS trust settings: one context for all connections, since each costs 0.8 MiB and 20 ms.
 
-The usual certificates are those that come with the HTTP library and those of the system. A
-variable that other programs know takes their place: ``HERMES_CA_BUNDLE``, ``SSL_CERT_FILE``,
-``REQUESTS_CA_BUNDLE`` or ``CURL_CA_BUNDLE``, the first that is set, and ``SSL_CERT_DIR``. What an
-endpoint's own entry in config.yaml names is trusted beside them, for that endpoint only.
+By default the certificates of the HTTP library and of the system are trusted. A variable that
+other programs know replaces them: ``HERMES_CA_BUNDLE``, ``SSL_CERT_FILE``, ``REQUESTS_CA_BUNDLE``
+or ``CURL_CA_BUNDLE``, the first that is set, and ``SSL_CERT_DIR``. Certificates named by an
+endpoint's own entry in config.yaml are trusted in addition, for that endpoint only.
 """
 
 import os
@@ -20,13 +20,13 @@ _FOLDER_VARIABLE = "SSL_CERT_DIR"
 
 
 class CertificatesError(OSError):
-    """Certificates that somebody named cannot be read; says which, and who named them."""
+    """Configured certificates cannot be read; the message names them and their setting."""
 
 
 class SharedTls:
-    """Makes contexts when they are first asked for, and anew once a day.
+    """Creates contexts when first needed, and again once a day.
 
-    Root certificates on the disk change while a program runs for months. Any thread.
+    Root certificates on the disk change while a program runs for months. Thread-safe.
 
     Args:
         clock: Measures the day.
@@ -42,10 +42,10 @@ class SharedTls:
         self._contexts: dict[str, tuple[ssl.SSLContext, float]] = {}
 
     def context(self, ca_bundle: str = "") -> ssl.SSLContext:
-        """The context for a new connection. Blocks.
+        """Return the context for a new connection. Blocks.
 
         Args:
-            ca_bundle: A file with further certificates, as a setting names it.
+            ca_bundle: A file with additional certificates, as named by a setting.
 
         Raises:
             CertificatesError: Certificates cannot be read.

@@ -10,7 +10,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class LineTooLongError(ValueError):
-    """One line went over the limit: this is no event stream, or a hostile one."""
+    """One line exceeds the limit: this is not an event stream, or a hostile one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class ServerEvent:
     """One event.
 
     Attributes:
-        data: What it says.
+        data: Its data.
         name: Its ``event`` field, "" without one.
     """
 
@@ -27,12 +27,12 @@ class ServerEvent:
 
 
 class SseParser:
-    """Turns pieces of bytes into events.
+    """Converts pieces of bytes into events.
 
-    Lines may end with LF, CR LF or CR. Comments and unknown fields are passed over. Lines that are
-    no fields at all are given as events of their own; JSON over several lines as one: servers send
-    errors so, and some whole replies. Characters are decoded line by line, so that a piece may end
-    within one.
+    Lines may end with LF, CR LF or CR. Comments and unknown fields are skipped. Lines that are not
+    fields are returned as separate events, and JSON over several lines as one: servers send
+    errors in this form, and some whole replies. Characters are decoded line by line, so that a
+    piece may end within one.
 
     Args:
         max_line: Longest line that is kept in memory, in bytes.
@@ -49,7 +49,7 @@ class SseParser:
         self._bare: list[str] = []
 
     def feed(self, piece: bytes) -> list[ServerEvent]:
-        """Take more bytes; give the events they complete.
+        """Process more bytes; return the events they complete.
 
         Raises:
             LineTooLongError: A line is longer than allowed.
@@ -63,7 +63,7 @@ class SseParser:
         return events
 
     def end(self) -> list[ServerEvent]:
-        """No more bytes come; give what a missing blank line held back."""
+        """Process the end of the bytes; return what a missing blank line held back."""
         events: list[ServerEvent] = []
         if self._buffer:
             self._take(bytes(self._buffer), events)
@@ -88,7 +88,7 @@ class SseParser:
             return None
         end = min(ends)
         line = bytes(buffer[:end])
-        # The LF of a CR LF may come with the next piece.
+        # The LF of a CR LF may arrive with the next piece.
         self._skip_lf = buffer[end] == _CR
         del buffer[: end + 1]
         self._searched = 0
@@ -115,7 +115,7 @@ class SseParser:
             self._name = text.strip()
 
     def _take_bare(self, line: str, events: list[ServerEvent]) -> None:
-        """Take a line that is no field: a part of JSON that nobody framed, or mere words."""
+        """Process a line that is not a field: a part of JSON without framing, or plain text."""
         self._bare.append(line)
         is_words = self._bare[0].lstrip()[:1] not in {"{", "["}
         is_whole = line.rstrip()[-1:] in {"}", "]"} and is_json("\n".join(self._bare))
@@ -129,7 +129,7 @@ class SseParser:
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is JSON and nothing else."""
+    """Return whether a text is JSON and nothing else."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Several models, of which the first that answers does: the chosen one, then those standing by."""
+"""Fallback over several models: the chosen one first, then the fallback models in order."""
 
 import logging
 import threading
@@ -26,20 +26,20 @@ from hermes_desktop.core.errors import (
 log = logging.getLogger(__name__)
 
 LEFT_ALONE_S = 60.0
-"""How long a model that failed is passed over, so that not every step of a turn waits for it."""
+"""How long a failed model is skipped, so that not every step of a turn waits for it."""
 LEFT_ALONE_LONG_S = 600.0
-"""The same after a refusal that a person has to do something about."""
+"""The same after a refusal that requires an action of the user."""
 
 _FOR_OTHERS = frozenset({"auth", "billing", "rate_limit", "overload", "model_missing", "address"})
 _LASTING = frozenset({"auth", "billing", "model_missing", "address"})
 
 
 class StandingBy:
-    """A :class:`ChatProvider` made of several. Who answers is told to the person.
+    """A :class:`ChatProvider` made of several. The user is notified which model answers.
 
     Args:
         providers: The chosen one first.
-        clock: Measures how long one that failed is passed over.
+        clock: Measures how long a failed one is skipped.
         instead_of: Why the first is not the chosen one itself, as a sentence; "" if it is.
     """
 
@@ -57,12 +57,12 @@ class StandingBy:
 
     @property
     def choice(self) -> ModelChoice:
-        """The model that was asked last, at first the chosen one: what it said is about it."""
+        """The model called last, at first the chosen one: the last reply came from it."""
         with self._lock:
             return self._providers[self._asked_last].choice
 
     def stream(self, request: ChatRequest, *, cancel: CancelSignal) -> Iterator[StreamEvent]:
-        """Ask one after the other; see :meth:`ChatProvider.stream`."""
+        """Call one after the other; see :meth:`ChatProvider.stream`."""
         first_error: ProviderError | None = None
         why = self._untold
         for place in self._order():
@@ -100,7 +100,7 @@ class StandingBy:
         yield from provider.stream(own, cancel=cancel)
 
     def _order(self) -> list[int]:
-        """Those that did not fail a moment ago, then the others: somebody is always asked."""
+        """Return those that have not failed recently, then the others: at least one is called."""
         now = self._clock.monotonic()
         with self._lock:
             waiting = {place for place, until in self._until.items() if until > now}
@@ -108,7 +108,7 @@ class StandingBy:
         return [p for p in places if p not in waiting] + [p for p in places if p in waiting]
 
     def _told(self, place: int, why: str) -> Iterator[CallNote]:
-        """Say who answers, where that is another one than before."""
+        """Notify the user which model answers, if it has changed."""
         with self._lock:
             before, self._announced = self._announced, place
             self._until.pop(place, None)
@@ -138,7 +138,7 @@ class StandingBy:
 
 
 def is_for_others(error: ProviderError) -> bool:
-    """Whether another model may do better: this one cannot be asked, or not now."""
+    """Return whether another model may succeed: this one is unavailable, at least for now."""
     if isinstance(error, CannotReachError | BrokenStreamError):
         return True
     server = error.status is not None and error.status >= 500  # noqa: PLR2004

@@ -1,7 +1,7 @@
-"""What is taken from servers and gateways beyond what OpenAI's chat completions say.
+"""Deviations of servers and gateways from OpenAI's chat completions that are accepted.
 
-Each row names who sends it. The code that reads answers works from these rows; what is not here is
-passed over. The marks of thinking inside the text are in ``core/text/thinking_marks``.
+Each row names the server that sends it. The code that reads responses uses these rows; everything
+else is ignored. The marks of thinking inside the text are in ``core/text/thinking_marks``.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A name in an answer, and who uses it."""
+    """A name in a response, and the servers that use it."""
 
     name: str
     source: str
@@ -35,12 +35,12 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A reason why an answer ended, beside ``stop`` and ``tool_calls``.
+    """A reason why an answer ended, besides ``stop`` and ``tool_calls``.
 
     Attributes:
-        reason: As sent, in small letters.
+        reason: As sent, in lower case.
         means: ``length``, ``content_filter``, or ``failed``: the server could not finish it.
-        source: Who sends it.
+        source: The servers that send it.
     """
 
     reason: str
@@ -52,7 +52,7 @@ MESSAGE_FIELDS = (
     Named("delta", "OpenAI, in a stream"),
     Named("message", "OpenAI, in one piece; gateways that do not stream send it in a stream, too"),
 )
-"""Where a choice holds what was said. One that holds neither may hold the fields itself."""
+"""The message fields of a choice. A choice with neither may contain the fields itself."""
 
 THINKING_FIELDS = (
     Named("reasoning_content", "DeepSeek, llama.cpp, vLLM before 0.12, SGLang, Moonshot, Z.ai"),
@@ -62,14 +62,14 @@ THINKING_FIELDS = (
     Named("reasoning_details", "OpenRouter and MiniMax: a list of parts"),
     Named("thinking_blocks", "LiteLLM: a list of parts"),
 )
-"""The first that holds text counts: servers repeat the same thinking under several names."""
+"""The first with text counts: servers repeat the same thinking under several names."""
 
 TEXT_FIELDS = (
     Named("content", "OpenAI; a list of parts from Mistral"),
     Named("refusal", "OpenAI"),
     Named("text", "legacy completions: text-generation-webui, KoboldCpp"),
 )
-"""Likewise for the reply."""
+"""The same for the reply."""
 
 MEDIA = (
     Named("images", "OpenRouter: a list beside the text"),
@@ -80,7 +80,7 @@ MEDIA = (
     Named("output_audio", "gateways of the Responses protocol"),
     Named("video_url", "OpenRouter: parts of content"),
 )
-"""What cannot be shown, and is named instead."""
+"""Content that cannot be shown, and is named instead."""
 
 ENDINGS = (
     Ending("length", "length", "OpenAI"),
@@ -120,7 +120,7 @@ ERROR_SIGNS = (
     Named("error_message", "gateways"),
     Named("base_resp", "MiniMax, where its status_code is not 0"),
 )
-"""An answer without a choice that holds one of them tells of a failure."""
+"""A response without a choice that contains one of them reports an error."""
 
 ERROR_SENTENCES = (
     Named("message", "OpenAI, Mistral, DashScope, AWS"),
@@ -132,7 +132,7 @@ ERROR_SENTENCES = (
     Named("error_description", "OAuth gateways"),
     Named("title", "problem+json: NVIDIA NIM"),
 )
-"""Where the sentence of a failure stands."""
+"""Fields with the message of an error."""
 
 STATUS_FIELDS = (
     Named("code", "OpenRouter, llama.cpp, vLLM"),
@@ -141,4 +141,4 @@ STATUS_FIELDS = (
     Named("http_code", "MiniMax"),
     Named("error_code", "Baidu Qianfan"),
 )
-"""Where the status of a failure stands that came too late for the head of the answer."""
+"""Fields with the status of an error that came too late for the head of the response."""

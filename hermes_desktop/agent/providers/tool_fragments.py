@@ -1,4 +1,4 @@
-"""Puts tool calls together from the pieces in which they are streamed."""
+"""Assembles tool calls from the pieces in which they are streamed."""
 
 import json
 import secrets
@@ -10,7 +10,7 @@ from hermes_desktop.agent.types import ToolCall
 from hermes_desktop.state.records.content_codec import clean_text
 
 MOST_CALLS = 128
-"""More in one answer are no honest wish."""
+"""More in one answer are not a legitimate request."""
 MOST_ARGUMENTS = 4 * 1024 * 1024
 
 
@@ -25,30 +25,30 @@ class _Slot:
 
 
 class ToolFragments:
-    """Takes pieces in the order they come; a call may be cut anywhere.
+    """Accepts pieces in the order of arrival; a call may be cut anywhere.
 
     Pieces belong together by their index; a new id at a used index begins another call, and a
-    piece without an index goes to the call with its id, or to the latest.
+    piece without an index belongs to the call with its id, or to the latest.
     """
 
     def __init__(self) -> None:
         self._slots: list[_Slot] = []
 
     def take(self, pieces: Any) -> None:
-        """Take the ``tool_calls`` of one chunk, or of a whole answer; nonsense is passed over."""
+        """Add the ``tool_calls`` of one chunk, or of a whole answer; invalid ones are skipped."""
         for place, piece in enumerate(pieces if isinstance(pieces, list) else ()):
             if isinstance(piece, Mapping):
                 self._take_one(piece, alone=len(pieces) == 1, place=place)
 
     def newly_begun(self) -> list[str]:
-        """Names of the calls that are known by now, and were not told before."""
+        """Return the names of calls that are known by now, and were not returned before."""
         found = [slot for slot in self._slots if slot.name and slot.size and not slot.told]
         for slot in found:
             slot.told = True
         return [clean_text(slot.name) for slot in found]
 
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls, each with an id that no other of them has."""
+        """Return the calls, each with an id that is unique among them."""
         calls: list[ToolCall] = []
         taken: set[str] = set()
         for slot in self._slots:
@@ -92,7 +92,7 @@ def _add_arguments(slot: _Slot, arguments: Any) -> None:
         return
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     slot.size += len(text)
-    if slot.size <= MOST_ARGUMENTS:  # one that is longer is broken, and answered as such
+    if slot.size <= MOST_ARGUMENTS:  # a longer one is broken, and is answered as such
         slot.pieces.append(text)
 
 

@@ -1,1 +1,1 @@
-"""What the assistant can do on this machine, and what it has to ask before."""
+"""The tools of the assistant on this machine, and their approvals."""

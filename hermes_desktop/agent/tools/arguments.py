@@ -1,4 +1,4 @@
-"""Reads the arguments of a call: JSON that a model wrote, held against the tool's schema."""
+"""Validates the arguments of a tool call: JSON written by a model, checked against the schema."""
 
 import json
 import re
@@ -20,10 +20,10 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def read_arguments(tool: Tool, text: str) -> Arguments:
-    """The arguments of a call, as its schema wants them.
+    """Return the arguments of a call, converted to its schema.
 
     Raises:
-        ToolError: They make no sense; the words tell the model what to correct.
+        ToolError: They are invalid; the message tells the model what to correct.
     """
     try:
         given = json.loads(text) if text.strip() else {}
@@ -70,7 +70,7 @@ def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _meant(value: Any, kind: str) -> Any:
-    """Numbers and truth values that a model wrote as text, where there is no doubt."""
+    """Convert numbers and booleans that a model wrote as text, where they are unambiguous."""
     if kind == "integer" and isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
     if kind == "integer" and isinstance(value, float) and value.is_integer():

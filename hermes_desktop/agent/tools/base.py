@@ -1,4 +1,4 @@
-"""What a tool is, and what it works with."""
+"""The tool interface, and the environment of tools."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]
-"""What a tool tells the model: names and plain values. ``error`` says that it did not work."""
+"""The answer of a tool for the model: names and plain values. ``error`` marks a failure."""
 STOPPED = "The person stopped this before it was over. What it did until then stands."
 
 
 class ToolError(Exception):
-    """A tool could not do it; the words are for the model."""
+    """A tool failed; the message is for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,17 @@ class ToolSetup:
     """What tools work with, the same for the life of an agent.
 
     Attributes:
-        cwd: The folder of the work; relative paths begin here.
-        roots: Folders in which files may be read and written without asking.
+        cwd: The working folder; relative paths start here.
+        roots: Folders in which files may be read and written without approval.
         home: The Hermes home.
-        user_home: The person's home folder.
-        store: The conversations.
-        environ: What programs get; without secrets.
-        clean: Takes secrets out of text.
-        terminal_timeout_s: How long a command may take unless it says otherwise.
-        asker: Asks a person; None: nobody can be asked.
-        memory_approval: What is to be remembered waits for the person's word.
-        processes: What runs in the background; None: nothing does.
+        user_home: The user's home folder.
+        store: The store of the conversations.
+        environ: The environment of started programs; without secrets.
+        clean: Removes secrets from text.
+        terminal_timeout_s: The default time-out of a command.
+        asker: Asks the user; None: the user cannot be asked.
+        memory_approval: Changes of the memory need the user's approval.
+        processes: The background processes; None: there are none.
     """
 
     cwd: Path
@@ -58,11 +58,11 @@ class ToolSetup:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool gets for one call.
+    """The context of one call.
 
     Attributes:
-        gate: Whoever must be asked before something that may do harm.
-        cancel: Set when the person stops the turn: end within a fraction of a second.
+        gate: Decides on possibly harmful actions.
+        cancel: Set when the user stops the turn: end within a fraction of a second.
         notes: What tools remember of this session as long as the program runs.
     """
 
@@ -75,17 +75,17 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One thing that the model may have done.
+    """A tool that the model can call.
 
     Attributes:
-        name: As the model calls it.
-        toolset: The group by which it is switched off.
+        name: Its name for the model.
+        toolset: The group by which it is disabled.
         description: For the model.
         properties: JSON schema of each argument.
-        run: Does it. Blocking, on a thread of its own; raises :class:`ToolError`.
-        required: Arguments that must be there.
+        run: Executes it. Blocking, on its own thread; raises :class:`ToolError`.
+        required: Required arguments.
         parallel: It changes nothing, so that several may run at once.
-        subject: The argument that says what it works on, for a line in the window.
+        subject: The argument that names what it works on, for a line in the window.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Tool:
     subject: str = ""
 
     def schema(self) -> dict[str, Any]:
-        """JSON schema of the arguments."""
+        """Return the JSON schema of the arguments."""
         return {
             "type": "object",
             "properties": {name: dict(each) for name, each in self.properties.items()},
@@ -106,7 +106,7 @@ class Tool:
         }
 
     def definition(self) -> dict[str, Any]:
-        """The tool in the wire's own shape."""
+        """Return the tool in the format of the API."""
         function = {
             "name": self.name,
             "description": self.description,

@@ -1,4 +1,4 @@
-"""Puts the tools of one agent together."""
+"""Assembles the tools of one agent."""
 
 import os
 import sys
@@ -35,11 +35,11 @@ class ToolParts:
 
     Attributes:
         home: The Hermes home.
-        user_home: The person's home folder.
+        user_home: The user's home folder.
         environ: The process environment, secrets included.
-        clean: Takes secrets out of text.
-        questions: Where the assistant's questions wait; None: it asks none.
-        processes: What runs in the background; None: nothing may.
+        clean: Removes secrets from text.
+        questions: The queue of the assistant's questions; None: it asks none.
+        processes: The background processes; None: there may be none.
     """
 
     home: Path
@@ -62,14 +62,14 @@ def build_tools(
     session_key: str,
     cwd: Path | None,
 ) -> ToolBox | None:
-    """The tools of one agent; None where it has none. Blocking.
+    """Return the tools of one agent; None where it has none. Blocking.
 
     Args:
-        parts: What it shares with others.
+        parts: What it shares with other agents.
         config: The decoded config.yaml.
-        platform: Where the conversation is held.
-        session_key: Names the chat.
-        cwd: The folder of the conversation, if it has one.
+        platform: Where the chat takes place.
+        session_key: Identifies the chat.
+        cwd: The working folder of the session, if it has one.
     """
     tools = enabled_tools(config, platform)
     if parts.processes is None or sys.platform == "win32":
@@ -127,7 +127,7 @@ def _asker(
 
 
 def _environment(parts: ToolParts) -> dict[str, str]:
-    """What programs get: all but secrets, and always a place where programs are."""
+    """Return the environment of started programs: without secrets, and always with a PATH."""
     kept = without_secrets(parts.environ, parts.clean)
     return kept if kept.get("PATH") else {**kept, "PATH": os.defpath}
 
@@ -141,7 +141,7 @@ def _guidance(folder: Path) -> str:
 
 
 def _folder(config: Mapping[str, Any], parts: ToolParts, platform: str, cwd: Path | None) -> Path:
-    """Where the work is done: as the conversation says, as set, or as it is usual there."""
+    """Return the working folder: the session's, the configured one, or the platform's default."""
     section = config.get("terminal")
     named = section.get("cwd") if isinstance(section, Mapping) else None
     is_named = isinstance(named, str) and named.strip() not in {"", ".", "auto", "cwd"}
@@ -154,7 +154,7 @@ def _folder(config: Mapping[str, Any], parts: ToolParts, platform: str, cwd: Pat
 
 
 def _is_on(config: Mapping[str, Any], name: str, key: str) -> bool:
-    """A switch as YAML and people write it."""
+    """Return whether a switch is on, in YAML or as text."""
     section = config.get(name)
     value = section.get(key) if isinstance(section, Mapping) else None
     return value is True or str(value).strip().lower() in {"on", "true", "yes", "1"}

@@ -1,4 +1,4 @@
-"""Asks a person at a terminal before something that may do harm is done."""
+"""Terminal prompt for the approval of possibly harmful actions."""
 
 from hermes_desktop.cli import output
 from hermes_desktop.cli.chat.terminal_desk import TerminalDesk
@@ -15,7 +15,7 @@ BY = "terminal"
 
 
 class _Approval:
-    """One request on the desk."""
+    """One approval request on the desk."""
 
     def __init__(self, request: ApprovalRequested, approvals: Approvals) -> None:
         self._request = request
@@ -45,7 +45,7 @@ class _Approval:
 
 
 class ApprovalPrompt:
-    """Puts what waits for a person's word on the desk.
+    """Puts pending approval requests on the desk.
 
     Args:
         services: The program.
@@ -58,13 +58,13 @@ class ApprovalPrompt:
         self._desk = desk
 
     def open(self) -> None:
-        """From now on a person can be asked."""
+        """Start showing approval requests."""
         self._bus.subscribe(ApprovalRequested, self._ask)
         self._bus.subscribe(ApprovalResolved, self._settle)
         self._approvals.open()
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop showing approval requests."""
         self._approvals.close()
 
     def _ask(self, request: ApprovalRequested) -> None:

@@ -49,7 +49,7 @@ def chat(*, query: str, resume: str | None, latest: bool, now: bool, paths: "Her
 
 
 def _read_standard_input() -> str:
-    """Read the message; bytes that are no UTF-8 become U+FFFD."""
+    """Read the message; bytes that are not UTF-8 become U+FFFD."""
     if sys.stdin is None:  # pythonw has none
         return ""
     return sys.stdin.buffer.read().decode("utf-8", errors="replace").replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""Runs one turn for ``hermes-desktop chat`` with a private gateway on a plain loop."""
+"""One turn of ``hermes-desktop chat``, with a private gateway on a plain event loop."""
 
 import asyncio
 import contextlib
@@ -44,7 +44,7 @@ STOP_S = 10.0
 _SHOWN = 120
 HELD_S = 1.0
 CLOSING_S = DRAIN_S + 20.0
-"""What closing may rightly wait for: a locked database takes 20 s."""
+"""How long closing may legitimately take: a locked database takes 20 s."""
 
 _ERRORS: dict[str, type[HermesError]] = {
     "busy": BusyError,
@@ -55,10 +55,10 @@ _ERRORS: dict[str, type[HermesError]] = {
 
 @dataclass(frozen=True, slots=True)
 class ChatAim:
-    """Where the message goes: into a named session, the latest one, or (neither) a new one.
+    """The target of the message: a named session, the latest one, or (neither) a new one.
 
     Attributes:
-        now: Do not wait for a turn that ``hermes`` runs there.
+        now: Do not wait for a turn that ``hermes`` runs in the session.
     """
 
     resume: str | None = None
@@ -78,8 +78,8 @@ def run_chat(paths: HermesPaths, text: str, aim: ChatAim) -> int:
         0 for a complete reply.
 
     Raises:
-        HermesError: No reply, or only a part of one.
-        BrokenPipeError: Nobody reads the reply any more; the turn was stopped.
+        HermesError: No reply, or only part of one.
+        BrokenPipeError: The reader of the reply has closed the pipe; the turn was stopped.
     """
     _refuse_foreign_home(paths, aim)
     try:
@@ -89,10 +89,10 @@ def run_chat(paths: HermesPaths, text: str, aim: ChatAim) -> int:
 
 
 def _refuse_foreign_home(paths: HermesPaths, aim: ChatAim) -> None:
-    """Name the command that goes on in ``hermes`` where only another program may write.
+    """Refuse a home that only another program may write; name the command that continues there.
 
     Raises:
-        StateReadOnlyError: It may not be written here.
+        StateReadOnlyError: The home may not be written here.
         NotFoundError: There is no such session.
     """
     home = kind_of_home(paths.state_db)
@@ -109,7 +109,7 @@ def _refuse_foreign_home(paths: HermesPaths, aim: ChatAim) -> None:
 
 async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
     redactor = SecretRedactor()
-    # Before anything is made in the home: without a model there is nothing to do in it.
+    # Before anything is created in the home: without a model there is nothing to do in it.
     _read_settings(paths, redactor)
     set_up_logging(redactor, log_file=paths.log_file if paths.home.is_dir() else None)
     services = build_services(paths, redactor=redactor, program="hermes-desktop chat")
@@ -122,7 +122,7 @@ async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
             _tell_outcome(finished, is_new=session is None)
             return 0
     except HermesError as error:
-        output.show_error(error)  # now: closing may take a while
+        output.show_error(error)  # right now: closing may take a while
         return error.exit_code
     finally:
         ExitDeadline(tell=output.say).arm(CLOSING_S + EXIT_SLACK_S)
@@ -132,7 +132,7 @@ async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
 
 
 def _read_settings(paths: HermesPaths, redactor: SecretRedactor) -> None:
-    """Refuse to begin without a model, and name keys that the keyring does not give.
+    """Fail early without a model, and warn about keys that the keyring does not return.
 
     Raises:
         HermesError: No model is set, or the settings cannot be read.
@@ -159,7 +159,7 @@ def _session_to_continue(db: SessionDB, aim: ChatAim) -> SessionSummary | None:
 
 
 async def _check(services: DesktopServices, session: SessionSummary | None, *, now: bool) -> None:
-    """Refuse what cannot work before anything is stored; say what is worth knowing."""
+    """Reject what cannot work before anything is stored; print notes on the session."""
     readiness = await services.chat.readiness()
     if not readiness.ready:
         raise HermesError(readiness.title, readiness.detail, readiness.hint)
@@ -174,7 +174,7 @@ async def _check(services: DesktopServices, session: SessionSummary | None, *, n
 async def _ask(
     services: DesktopServices, text: str, session: SessionSummary | None, *, now: bool
 ) -> TurnFinished:
-    """Send, print what streams in, and wait for the end; a cancellation stops the turn first."""
+    """Send, print the streamed text, and wait for the end; a cancellation stops the turn first."""
     reply = ReplyPrinter()
     finished: asyncio.Future[TurnFinished] = asyncio.get_running_loop().create_future()
 
@@ -231,7 +231,7 @@ async def _stop(
 
 
 def _tell_outcome(finished: TurnFinished, *, is_new: bool) -> None:
-    """Raise what went wrong; after a good reply, name a new session to a person."""
+    """Raise the turn's error; after a successful reply, name a new session to the user."""
     if finished.outcome == "stopped":
         raise _stopped(finished.session_id, kept=finished.stored)
     again = f"hermes-desktop chat --resume {shlex.quote(finished.session_id)} -q …"
@@ -258,13 +258,13 @@ def _stopped(session_id: str, *, kept: bool) -> CancelledError:
 
 
 class ReplyPrinter:
-    """Writes the pieces of a reply as they come, made harmless.
+    """Writes the pieces of a reply as they arrive, sanitized.
 
-    Sometimes text turns out to be thinking only after it came. A file or a program cannot take
-    back what it was given, so that the first second of a reply waits for such news.
+    Text sometimes turns out to be thinking only after it has arrived. Output to a file or a program
+    cannot be taken back, so the first second of a reply is held back there.
 
     Attributes:
-        reader_left: Set when nobody reads standard output any more.
+        reader_left: Set when the reader of standard output has closed it.
         failure: Why the reply could not be written, such as a full disk.
     """
 
@@ -278,7 +278,7 @@ class ReplyPrinter:
         self._notes: list[str] = []
 
     def add(self, delta: TurnDelta) -> None:
-        """Write one piece; thinking is left out."""
+        """Write one piece; thinking is omitted."""
         if delta.kind == "text":
             self._take(delta.text)
         elif delta.kind == "retracted" and self._waiting is not None:
@@ -288,7 +288,7 @@ class ReplyPrinter:
             output.say(RETRACTED)
 
     def note(self, event: TurnNote) -> None:
-        """Say what should be known of the turn, but not in the middle of a line of the reply."""
+        """Show a note on the turn, but not in the middle of a line of the reply."""
         if not event.text:
             return
         if self._last:
@@ -297,7 +297,7 @@ class ReplyPrinter:
             output.say(event.text)
 
     def end(self, whole: str = "") -> None:
-        """Finish the last line; a reply that did not stream is written now."""
+        """Finish the last line; a reply that was not streamed is written now."""
         self._let_go()
         if not self._last:
             self._write(whole)
@@ -316,7 +316,7 @@ class ReplyPrinter:
             self._release = asyncio.get_running_loop().call_later(HELD_S, self._let_go)
 
     def _let_go(self) -> None:
-        """Write what waited; from now on nothing waits."""
+        """Write the text held back; from now on nothing is held back."""
         if self._release is not None:
             self._release.cancel()
         waiting, self._waiting = self._waiting, None
@@ -324,7 +324,7 @@ class ReplyPrinter:
 
     def _write(self, text: str) -> None:
         text = self._held + text
-        # The two halves of a line end may come in two pieces.
+        # The two halves of a line end may arrive in two pieces.
         self._held = "\r" if text.endswith("\r") else ""
         text = output.neutralise(text.removesuffix("\r"))
         if not text or self.reader_left.is_set() or self.failure is not None:
@@ -336,19 +336,19 @@ class ReplyPrinter:
         except BrokenPipeError:
             self.reader_left.set()
         except output.OutputError as error:
-            # The turn continues: its reply is stored, and can be read where there is room.
+            # The turn continues: its reply is stored, and can be read once there is space.
             self.failure = error
 
 
 @contextlib.contextmanager
 def _signals_cancel() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the turn as Ctrl-C does, so that the partial reply is kept."""
+    """Make SIGTERM and SIGHUP end the turn like Ctrl-C, so that the partial reply is kept."""
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
     taken: list[signal.Signals] = []
     if os.name == "posix" and task is not None:
         for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is signal.SIG_DFL:  # nohup wants to be left alone
+            if signal.getsignal(number) is signal.SIG_DFL:  # under nohup the signal stays ignored
                 loop.add_signal_handler(number, task.cancel)
                 taken.append(number)
     try:

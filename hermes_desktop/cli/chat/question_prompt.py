@@ -1,4 +1,4 @@
-"""Asks a person at a terminal what the assistant wants to know."""
+"""Terminal prompt for the assistant's questions."""
 
 from hermes_desktop.cli import output
 from hermes_desktop.cli.chat.approval_prompt import BY, ApprovalPrompt
@@ -33,7 +33,7 @@ class _Question:
         self._questions.answer(self.request_id, line, BY)
 
     def end_of_input(self) -> None:
-        self._questions.close()  # "nobody is there any more" is what the assistant hears
+        self._questions.close()  # the assistant receives "nobody is there any more"
 
 
 class QuestionPrompt:
@@ -50,13 +50,13 @@ class QuestionPrompt:
         self._desk = desk
 
     def open(self) -> None:
-        """From now on a person can be asked."""
+        """Start showing questions."""
         self._bus.subscribe(QuestionAsked, self._ask)
         self._bus.subscribe(QuestionAnswered, self._settle)
         self._questions.open()
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop showing questions."""
         self._questions.close()
 
     def _ask(self, asked: QuestionAsked) -> None:
@@ -74,10 +74,10 @@ class QuestionPrompt:
 
 
 class TerminalPrompts:
-    """Everything a person is asked at a terminal during a turn, on the loop.
+    """All prompts at a terminal during a turn, on the loop.
 
-    Where nobody can answer – no terminal – nothing is asked: what would need a word is not done,
-    and the assistant is told at once that nobody can be asked.
+    Without a terminal nothing is shown: actions that need approval are not done, and the assistant
+    is informed immediately that the user cannot be asked.
     """
 
     def __init__(self, services: DesktopServices) -> None:
@@ -87,7 +87,7 @@ class TerminalPrompts:
         self._questions = QuestionPrompt(services, self._desk)
 
     def open(self) -> None:
-        """Begin, if there is a person to ask."""
+        """Start showing prompts, if there is a terminal to show them on."""
         if output.is_error_terminal():
             self._bus.subscribe(ToolFinished, _tell_tool)
         if somebody_is_there():
@@ -95,7 +95,7 @@ class TerminalPrompts:
             self._questions.open()
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop showing prompts."""
         self._approvals.close()
         self._questions.close()
         self._desk.close()

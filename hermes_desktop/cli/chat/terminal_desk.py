@@ -1,4 +1,4 @@
-"""What a person is asked at a terminal while a reply is written: one thing after the other."""
+"""The queue of prompts at a terminal while a reply is written: one after the other."""
 
 import asyncio
 import contextlib
@@ -13,33 +13,33 @@ _MOST_LINE = 16_384
 
 
 class Matter(Protocol):
-    """One thing that is asked."""
+    """One prompt."""
 
     @property
     def request_id(self) -> str:
-        """Names it."""
+        """The identifier of the request."""
         ...
 
     def show(self) -> None:
-        """Write it to the terminal."""
+        """Write the prompt to the terminal."""
         ...
 
     def take(self, line: str) -> None:
-        """A line was typed as its answer."""
+        """Process a typed line as the answer."""
         ...
 
     def end_of_input(self) -> None:
-        """Nobody is there any more."""
+        """Process the end of input."""
         ...
 
 
 def somebody_is_there() -> bool:
-    """Whether a person sees questions and can type answers."""
+    """Return whether questions can be seen and answered at a terminal."""
     return os.name == "posix" and output.is_input_terminal() and output.is_error_terminal()
 
 
 def _forget_typed() -> None:
-    """What was typed before a person saw the question is no answer to it."""
+    """Discard input typed before the question was shown, because it is not an answer to it."""
     if sys.platform == "win32":
         return
     import termios
@@ -49,7 +49,7 @@ def _forget_typed() -> None:
 
 
 class TerminalDesk:
-    """Shows what is asked and reads the answers, on the loop."""
+    """Shows prompts and reads the answers, on the loop."""
 
     def __init__(self) -> None:
         self._waiting: deque[Matter] = deque()
@@ -57,16 +57,16 @@ class TerminalDesk:
         self._reading = False
 
     def add(self, matter: Matter) -> None:
-        """Ask this when what came before is settled."""
+        """Queue a prompt behind the earlier ones."""
         self._waiting.append(matter)
         self._show_next()
 
     def is_shown(self, request_id: str) -> bool:
-        """Whether this is what the person sees last."""
+        """Return whether this prompt is the one shown now."""
         return self._shown is not None and self._shown.request_id == request_id
 
     def settled(self, request_id: str) -> None:
-        """This needs no answer any more, however it ended."""
+        """Remove a prompt that needs no answer any more, whatever its outcome."""
         self._waiting = deque(each for each in self._waiting if each.request_id != request_id)
         if self.is_shown(request_id):
             self._shown = None
@@ -74,7 +74,7 @@ class TerminalDesk:
             self._show_next()
 
     def close(self) -> None:
-        """Ask no more."""
+        """Discard all prompts and stop reading."""
         self._waiting.clear()
         self._shown = None
         self._stop_reading()

@@ -1,4 +1,4 @@
-"""What ``chat`` says while its message waits for another program."""
+"""The status line of ``chat`` while its message waits for another program."""
 
 from hermes_desktop.cli import output
 from hermes_desktop.cli.rewritten_line import RewrittenLine
@@ -10,23 +10,23 @@ _STOP = "Ctrl-C ends the wait; nothing is sent then."
 
 
 class WaitingLine:
-    """Writes to standard error; on a terminal the time that is left is counted in one line."""
+    """Writes to standard error; on a terminal, the remaining time counts down in one line."""
 
     def __init__(self) -> None:
         self._line = RewrittenLine()
         self._told = ""
 
     def queued(self, event: TurnQueued) -> None:
-        """The message waits for one of our programs, or for a free place."""
+        """Show that the message waits for one of our programs, or for a free place."""
         self._line.say(f"{event.reason} {_STOP}" if event.reason else "Waiting for a free place …")
 
     def notice(self, notice: Notice) -> None:
-        """Sessions cannot be locked; other notices are for a window."""
+        """Show that sessions cannot be locked; other notices are for a window."""
         if notice.key == NOTICE_KEY:
             self._line.say(f"{notice.title} {notice.detail} {notice.hint}")
 
     def foreign(self, turn: OpenTurn | None, left_s: float) -> None:
-        """The message waits for somebody else's program, for so long at most."""
+        """Show that the message waits for another program, and for how long at most."""
         if turn is None:
             self.clear()
             return
@@ -39,5 +39,5 @@ class WaitingLine:
             self._line.rewrite(f"{left} left ")
 
     def clear(self) -> None:
-        """Take the line away that is written again and again."""
+        """Clear the line that is rewritten."""
         self._line.clear()

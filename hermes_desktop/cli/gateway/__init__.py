@@ -1,1 +1,1 @@
-"""``hermes-desktop gateway``: run, stop and look at the gateway of a home."""
+"""``hermes-desktop gateway``: run, stop and inspect the gateway of a home."""

@@ -1,4 +1,4 @@
-"""``hermes-desktop gateway``: who serves the messaging platforms of a home, and doing it here."""
+"""``hermes-desktop gateway``: which program serves a home's messaging platforms, or run it here."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""What the files of a home say about its gateway. Reads only: no lock is tried, nothing is made."""
+"""The state of a home's gateway, from its files. Read-only: tries no lock, creates nothing."""
 
 import contextlib
 import time
@@ -17,13 +17,13 @@ from hermes_desktop.gateway.runtime_files.identity_events import ForeignGateway
 from hermes_desktop.gateway.status import drain_requested, read_foreign_gateway
 
 SILENT_AFTER_S = 120.0
-"""Hermes Desktop says every half minute that it is there."""
+"""Hermes Desktop updates its status file every half minute."""
 _LOOKS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class PlatformFacts:
-    """What the gateway says about one platform. Times are seconds since the epoch."""
+    """The state that the gateway reports for one platform. Times are seconds since the epoch."""
 
     name: str
     state: str
@@ -33,19 +33,19 @@ class PlatformFacts:
 
 @dataclass(frozen=True, slots=True)
 class GatewayFacts:
-    """Who is the gateway of a home, or who was the last one. Times are seconds since the epoch.
+    """The current or last gateway of a home. Times are seconds since the epoch.
 
     Attributes:
-        gateway: The one that runs; None when none does.
-        program_pid: The program behind it: itself, or the Hermes Desktop that hosts it.
-        windowed: Whether that program is one with a window; None when nobody tells.
-        state: What it says about itself; of the last one, when none runs.
-        updated_at: When that was written.
-        exit_reason: Why the last one ended, "" for an end in order.
+        gateway: The running gateway; None when none runs.
+        program_pid: Its program: itself, or the Hermes Desktop that hosts it.
+        windowed: Whether that program has a window; None when it is unknown.
+        state: The state it reports; that of the last gateway, when none runs.
+        updated_at: When the state was written.
+        exit_reason: Why the last one ended, "" for a normal end.
         service: The definition of a service that starts `hermes gateway` for this home.
-        drain_requested: A tool asks the gateway to take no new messages.
+        drain_requested: A tool asks the gateway to accept no new messages.
         not_ours: Why Hermes Desktop hosts no gateway of this home; "" where it may.
-        undone: What `hermes` expects of the gateway that runs and that it does not do.
+        undone: Work that `hermes` expects of the running gateway and that it does not do.
     """
 
     home: Path
@@ -71,25 +71,25 @@ class GatewayFacts:
 
     @property
     def ended_without_a_word(self) -> bool:
-        """Whether the last one was killed, or crashed."""
+        """Whether the last gateway was killed, or crashed."""
         said_the_end = self.state in {"", "stopped", "startup_failed"}
         return self.gateway is None and not said_the_end
 
     @property
     def name(self) -> str:
-        """The gateway in words, for a sentence about it."""
+        """The name of the gateway, for a sentence about it."""
         if self.kind == "hermes":
             return "hermes gateway"
         return "hermes-desktop gateway run" if self.windowed is False else "Hermes Desktop"
 
     def is_silent(self, now: float) -> bool:
-        """Whether it should have been heard of and was not."""
+        """Return whether a status update of the gateway is overdue."""
         late = self.updated_at is not None and now - self.updated_at > SILENT_AFTER_S
         return self.kind == "hermes-desktop" and late
 
 
 def read_facts(paths: HermesPaths, checks: HostingChecks | None = None) -> GatewayFacts:
-    """Look at the files of a home and at the process they name."""
+    """Read the files of a home and inspect the process they name."""
     found = read_foreign_gateway(paths.home)
     data = identity_files.read_json(paths.home / identity_files.STATE_FILE)
     said: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
@@ -124,7 +124,7 @@ def _not_ours(paths: HermesPaths) -> str:
 def _undone(paths: HermesPaths) -> UndoneWork | None:
     from hermes_desktop.services.hosting.undone_work import read_work, undone_work
 
-    for _ in range(_LOOKS):  # each waits for whoever is writing
+    for _ in range(_LOOKS):  # each attempt waits for a writer
         with contextlib.suppress(BlockingIOError):
             return undone_work(read_work(paths))
     return None
@@ -161,7 +161,7 @@ def _platforms(said: Mapping[str, Mapping[str, Any]]) -> tuple[PlatformFacts, ..
 
 
 def _moment(value: Any) -> float | None:
-    """Seconds since the epoch of an ISO date; None when it is none."""
+    """Convert an ISO date to seconds since the epoch; None when it is not one."""
     try:
         return datetime.fromisoformat(str(value)).timestamp()
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""``hermes-desktop gateway pairing``: who may write to the bots of a home."""
+"""``hermes-desktop gateway pairing``: the users that may write to the bots of a home."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -135,7 +135,7 @@ def _platform(name: str) -> str:
 def _only(
     people: Sequence[Person], wanted: str, ids_of: Callable[[Person], Iterable[str]], verb: str
 ) -> Person:
-    """The one that is meant: by a whole id, else by the beginning of one. Names are no ids."""
+    """Find the user by a whole id, else by the beginning of one. Names are not ids."""
     found = [each for each in people if wanted in ids_of(each)]
     if not found and len(wanted) >= _SHORTEST_BEGINNING:
         found = [each for each in people if any(i.startswith(wanted) for i in ids_of(each))]

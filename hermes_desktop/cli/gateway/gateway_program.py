@@ -1,4 +1,4 @@
-"""The gateway on a plain loop: start it, follow it, let it end in time. Loads no Qt."""
+"""The gateway on a plain event loop: start, follow, stop in time. Loads no Qt."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ def run_gateway(
     registry: "AdapterRegistry | None" = None,
     deadline: ExitDeadline | None = None,
 ) -> int:
-    """Host the gateway until somebody ends it. Blocks.
+    """Host the gateway until it is asked to end. Blocks.
 
     Args:
         paths: The home; it exists.
@@ -60,7 +60,7 @@ def run_gateway(
 
 
 class GatewayProgram:
-    """One run of it. For one loop.
+    """One run of the gateway. For one loop.
 
     Args:
         services: The parts; closed at the end.
@@ -81,7 +81,7 @@ class GatewayProgram:
         self._changed = asyncio.Event()
 
     async def run(self) -> int:
-        """Start, serve, end.
+        """Start, serve, and end the gateway.
 
         Raises:
             HermesError: It was not started.
@@ -102,7 +102,7 @@ class GatewayProgram:
                 progress.clear()
 
     def ask_to_end(self) -> None:
-        """End soon; asked again, do not wait for running replies."""
+        """Ask for the end; a second call interrupts running replies."""
         self._asked += 1
         if self._asked == 1:
             self._deadline.arm(self._drain_s + EXIT_SLACK_S)

@@ -1,4 +1,4 @@
-"""What a gateway in the foreground tells on standard error while it works."""
+"""Progress messages of a foreground gateway on standard error."""
 
 from hermes_desktop.cli import output
 from hermes_desktop.cli.rewritten_line import RewrittenLine
@@ -9,10 +9,10 @@ _SERVING = frozenset({"running", "working", "degraded"})
 
 
 class GatewayProgress:
-    """Writes a line when something is another than before.
+    """Writes a line when the status has changed.
 
-    On a terminal the seconds that are left are counted in one line; elsewhere, where each would
-    be a line of a log, only a change of what is waited for is told.
+    On a terminal the remaining seconds count down in one line; elsewhere, where each would be a
+    line of a log, only a change of what is waited for is written.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class GatewayProgress:
         self._undone: UndoneWork | None = None
 
     def show(self, status: GatewayStatusChanged) -> None:
-        """Tell what changed."""
+        """Show what changed."""
         for platform in status.platforms:
             self._show_platform(platform)
         self._show_undone(status.undone)
@@ -40,12 +40,12 @@ class GatewayProgress:
         self._told, self._said = told, status.detail
 
     def note(self, notice: Notice) -> None:
-        """Tell what a window would show as a notice."""
+        """Show what a window would show as a notice."""
         words = (notice.title, notice.detail, notice.hint)
         self._line.say(" ".join(each for each in words if each))
 
     def clear(self) -> None:
-        """Take the line away that is written again and again."""
+        """Clear the line that is rewritten."""
         self._line.clear()
 
     def _show_platform(self, platform: PlatformHealth) -> None:

@@ -1,4 +1,4 @@
-"""``hermes-desktop gateway status``: who is the gateway of a home, and how it is."""
+"""``hermes-desktop gateway status``: which program is the gateway of a home, and its state."""
 
 import time
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""``hermes-desktop gateway stop``: asks the gateway of a home to go, whoever it is."""
+"""``hermes-desktop gateway stop``: ask the gateway of a home to stop, whichever program it is."""
 
 import os
 import threading
@@ -59,11 +59,11 @@ def _preview(facts: GatewayFacts) -> str:
 
 
 def _stop(paths: "HermesPaths", facts: GatewayFacts, gateway: "ForeignGateway") -> None:
-    """Ask and wait on a thread, so that Ctrl-C and the seconds are seen meanwhile.
+    """Ask and wait on a thread, so that Ctrl-C and the elapsed seconds work meanwhile.
 
     Raises:
-        HermesError: It could not be asked, or does not go.
-        CancelledError: The person stopped waiting.
+        HermesError: It could not be asked, or does not stop.
+        CancelledError: The user stopped waiting.
     """
     from hermes_desktop.gateway.identity.polite_stop import ask_to_go, wait_until_gone
 
@@ -71,7 +71,7 @@ def _stop(paths: "HermesPaths", facts: GatewayFacts, gateway: "ForeignGateway") 
     cancel = threading.Event()
 
     def work() -> None:
-        if not gateway.record.is_live():  # it went while the person thought about it
+        if not gateway.record.is_live():  # it ended while the question was shown
             problems.append("")
             return
         problem = ask_to_go(paths, gateway, os.environ, cancel=cancel)
@@ -99,7 +99,7 @@ def _stop(paths: "HermesPaths", facts: GatewayFacts, gateway: "ForeignGateway") 
 
 
 def _watch(worker: threading.Thread, facts: GatewayFacts) -> None:
-    """Show the seconds on a terminal; elsewhere one line says that it is waited for."""
+    """Show the elapsed seconds on a terminal; elsewhere one line reports the wait."""
     words = f"Waiting for {facts.name} to end …"
     if not output.is_error_terminal():
         output.say(words)

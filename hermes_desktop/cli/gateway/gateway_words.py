@@ -1,4 +1,4 @@
-"""Words about gateways that several commands use."""
+"""Texts about gateways that several commands use."""
 
 import time
 from datetime import datetime
@@ -15,7 +15,7 @@ _LIMIT_S, _LIMIT_WITH_SERVICE_S = "9", "4.5"
 
 
 def age(then: float | None, now: float) -> str:
-    """How long it is since a moment: ``12 s``, ``3 min``, ``2 h``, ``5 d``; "?" when unknown."""
+    """Return the time since a moment: ``12 s``, ``3 min``, ``2 h``, ``5 d``; "?" when unknown."""
     if then is None:
         return "?"
     seconds = max(0.0, now - then)
@@ -26,14 +26,14 @@ def age(then: float | None, now: float) -> str:
 
 
 def moment(then: float | None) -> str:
-    """Local date and time to the second; "?" when unknown."""
+    """Return local date and time to the second; "?" when unknown."""
     if then is None:
         return "?"
     return datetime.fromtimestamp(then).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def stop_sentence(facts: "GatewayFacts") -> str:
-    """What stopping the gateway that runs would do."""
+    """Describe what stopping the running gateway would do."""
     gateway = facts.gateway
     if gateway is None:
         return "There is nothing to stop."
@@ -52,7 +52,7 @@ def stop_sentence(facts: "GatewayFacts") -> str:
 
 
 def runs_already(name: str, pid: int, started_at: float | None) -> HermesError:
-    """Another gateway has the home."""
+    """Return the error that another gateway has the home."""
     return HermesError(
         "Another gateway has this home already.",
         f"It is {name}, process {pid}, and runs for {age(started_at, time.time())}.",

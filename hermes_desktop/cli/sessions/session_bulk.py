@@ -119,7 +119,7 @@ def _prune(actions: "SessionActions", plan: "BulkPlan", *, large: bool) -> "Tras
 
 
 def _report_pruned(plan: "BulkPlan", consent: Consent, receipt: "TrashReceipt") -> None:
-    """Say what went to the trash and how it comes back."""
+    """Report what was moved to the trash and how to restore it."""
     numbers = {item.root_id: item.trash_id for item in receipt.items}
     if consent.as_json:
         output.write_json(
@@ -180,7 +180,7 @@ def _archive_named(sessions: tuple[str, ...], consent: Consent, paths: "HermesPa
 
 
 def _agreed(plan: "BulkPlan", consent: Consent, question: str, meaning: str) -> bool:
-    """Show what is concerned and ask; False when there is nothing to do, or it is a dry run."""
+    """Show the affected sessions and ask; False when there are none, or for a dry run."""
     if not plan.candidates:
         if consent.as_json:
             output.write_json([])

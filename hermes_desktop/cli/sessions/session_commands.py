@@ -1,4 +1,4 @@
-"""``hermes-desktop sessions``: the history of a home. Here stand the commands that only look."""
+"""``hermes-desktop sessions``: the history of a home. This module has the read-only commands."""
 
 import contextlib
 from typing import TYPE_CHECKING, Any

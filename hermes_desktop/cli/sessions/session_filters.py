@@ -1,4 +1,4 @@
-"""Options that say which sessions a bulk command means, and how ages and times are written."""
+"""Options that select the sessions of a bulk command, and the format of ages and times."""
 
 import functools
 import math
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     _TextType = click.ParamType[str]
     _CountType = click.ParamType[int]
     _AnyType = click.ParamType[Any]
-else:  # releases before 8.4 do not know what a type gives
+else:  # releases before 8.4 have no type parameter
     _FloatType = _TextType = _CountType = _AnyType = click.ParamType
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -41,7 +41,7 @@ class Moment(_FloatType):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Read it; wrong usage if that is not possible."""
+        """Parse the value; a usage error if that is not possible."""
         text = str(value).strip()
         age = _AGE.fullmatch(text)
         if age is not None:
@@ -60,12 +60,12 @@ class Moment(_FloatType):
 
 
 class Words(_TextType):
-    """A text that says something: an empty one would mean every session."""
+    """A non-empty text: an empty one would match every session."""
 
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Take it; wrong usage if it is blank."""
+        """Accept the value; a usage error if it is blank."""
         text = output.without_surrogates(str(value))
         if not text.strip():
             self.fail("it is empty.", param, ctx)
@@ -73,24 +73,24 @@ class Words(_TextType):
 
 
 class Count(_CountType):
-    """A number of things; the greatest that SQLite takes would help nobody on a help page."""
+    """A count, up to the greatest number of SQLite, which would be useless on a help page."""
 
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read it; wrong usage if it is none."""
+        """Parse the value; a usage error if it is not a number."""
         return int(click.IntRange(0, _GREATEST).convert(value, param, ctx))
 
 
 class Dollars(_FloatType):
-    """An amount of money; no infinity, no nonsense."""
+    """An amount of money; must be finite."""
 
     name = "amount"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Read it; wrong usage if it is no amount."""
+        """Parse the value; a usage error if it is not an amount."""
         amount = float(click.FloatRange(0).convert(value, param, ctx))
         if not math.isfinite(amount):
             self.fail(f"{amount} is no amount.", param, ctx)
@@ -126,7 +126,7 @@ _OPTIONS: tuple[tuple[str, str, _AnyType, str, str], ...] = (
 
 
 def with_filter(command: Command) -> Command:
-    """Give a command the options of a filter and call it with ``choice``, a SessionFilter.
+    """Add the options of a filter to a command and call it with ``choice``, a SessionFilter.
 
     All conditions must hold. Without an option the filter is empty (and false).
     """
@@ -143,7 +143,7 @@ def with_filter(command: Command) -> Command:
 
 
 def with_pinned(command: Command) -> Command:
-    """Give a command with a filter ``--include-pinned``, which is no condition by itself."""
+    """Add ``--include-pinned`` to a command with a filter; alone, it is not a condition."""
 
     @click.option("--include-pinned", is_flag=True, help="Pinned sessions, too.")
     @functools.wraps(command)
@@ -167,7 +167,7 @@ def _filter(given: dict[str, Any]) -> SessionFilter:
 
 
 def _folder(text: str) -> str:
-    """A folder as sessions name it: absolute. What is absolute elsewhere is taken as it is."""
+    """Return a folder in the form sessions name it: absolute. Foreign absolute paths stay as is."""
     if text.startswith((".", "~")):
         return os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111 - text in, text out
     return text

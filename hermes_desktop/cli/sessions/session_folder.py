@@ -1,4 +1,4 @@
-"""``hermes-desktop sessions folder``: show or set where a session works."""
+"""``hermes-desktop sessions folder``: show or set the working folder of a session."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""``hermes-desktop sessions search``: messages by their words."""
+"""``hermes-desktop sessions search``: full-text search of messages."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -131,7 +131,7 @@ def _with_marks(hit: "SearchHit") -> str:
 
 
 def _piece(text: str) -> str:
-    """A part of a line; blanks at its ends belong to the line."""
+    """Sanitize a part of a line; blanks at its ends belong to the line."""
     return output.neutralise(text).replace("\n", " ").replace("\t", " ")
 
 

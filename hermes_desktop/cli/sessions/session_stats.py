@@ -1,4 +1,4 @@
-"""``hermes-desktop sessions stats``: figures of the store."""
+"""``hermes-desktop sessions stats``: statistics of the store."""
 
 from typing import TYPE_CHECKING
 

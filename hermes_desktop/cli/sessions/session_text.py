@@ -1,4 +1,4 @@
-"""Sessions and messages as text for people: a table, lines, a transcript."""
+"""Sessions and messages as readable text: a table, lines, a transcript."""
 
 import json
 import time
@@ -19,7 +19,7 @@ _LEAST_TITLE_WIDTH = 10
 
 
 def ago(then: float | None, now: float) -> str:
-    """How long ago it was, in words; the date from a week on.
+    """Return how long ago a time was; the date from a week on.
 
     Args:
         then: Epoch seconds; None or 0 for "unknown".
@@ -38,7 +38,7 @@ def ago(then: float | None, now: float) -> str:
 
 
 def clock_time(then: float) -> str:
-    """Local date and time to the minute; "?" for a time that is not known or in no calendar."""
+    """Return local date and time to the minute; "?" for a time that is unknown or out of range."""
     if not then:
         return "?"
     try:
@@ -48,7 +48,7 @@ def clock_time(then: float) -> str:
 
 
 def tabbed_lines(sessions: Iterable[SessionSummary]) -> str:
-    """One line a session, fields with tabs between them; see the help of ``sessions list``."""
+    """Return one line per session with tab-separated fields; see the help of ``sessions list``."""
     rows = (
         (
             one_line(session.id),
@@ -63,7 +63,7 @@ def tabbed_lines(sessions: Iterable[SessionSummary]) -> str:
 
 
 def table(sessions: Sequence[SessionSummary]) -> str:
-    """Draw a table as wide as the terminal; titles give way first, then columns, never ids."""
+    """Draw a table as wide as the terminal; titles are cut first, then columns, never ids."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
@@ -98,7 +98,7 @@ def table(sessions: Sequence[SessionSummary]) -> str:
 
 
 def _fit(widths: dict[str, int], terminal: int) -> int:
-    """Leave columns out until a title has room; returns the room."""
+    """Omit columns until a title has enough room; return that room."""
     for name in ("Messages", "Source", "Last active"):
         if terminal - _total(widths) >= _TITLE_WIDTH:
             break
@@ -111,7 +111,7 @@ def _total(widths: Mapping[str, int]) -> int:
 
 
 def heading(session: SessionSummary) -> str:
-    """What stands above a transcript."""
+    """Return the heading of a transcript."""
     facts = [session.source, _counted(session.message_count, "message")]
     facts += [fact for fact in (session.display_name, session.model) if fact]
     facts += ["pinned"] if session.pinned else []
@@ -129,7 +129,7 @@ def heading(session: SessionSummary) -> str:
 
 
 def message_block(message: Message) -> str:
-    """One message: who and when, what was said, which tools were called."""
+    """Format one message: sender and time, text, tool calls."""
     if message.role == "tool":
         return _tool_result(message)
     who = _NAMES.get(message.role, one_line(message.role))
@@ -150,7 +150,7 @@ def _tool_call(call: Mapping[str, Any]) -> str:
 
 
 def _subject(arguments: Any) -> str:
-    """The arguments of a call as a person would say them: values, without names and brackets."""
+    """Return the arguments of a call in readable form: values, without names and brackets."""
     try:
         decoded = json.loads(arguments) if isinstance(arguments, str) else arguments
     except (ValueError, RecursionError):
@@ -164,9 +164,9 @@ def _subject(arguments: Any) -> str:
 
 
 def _tool_result(message: Message) -> str:
-    """The first lines of what a tool gave back; ``--json`` has it all.
+    """Return the first lines of a tool result; ``--json`` has it all.
 
-    What the person said meanwhile stands with the result, and is shown whole.
+    Messages the user sent meanwhile are stored with the result, and are shown whole.
     """
     from hermes_desktop.agent.steering import split
 
@@ -181,7 +181,7 @@ def _tool_result(message: Message) -> str:
 
 
 def _tool_output(content: str) -> str:
-    """Results are mostly a JSON object around the text that matters."""
+    """Return the text of a result, which is usually wrapped in a JSON object."""
     try:
         decoded = json.loads(content)
     except (ValueError, RecursionError):

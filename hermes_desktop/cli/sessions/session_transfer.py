@@ -132,7 +132,7 @@ def import_sessions(*, place: str, dry_run: bool, as_json: bool, paths: "HermesP
             plan = session_import.plan_import(None, given)
         _tell(plan, None, as_json=as_json)
         return
-    plan = session_import.plan_import(None, given)  # before anything is made
+    plan = session_import.plan_import(None, given)  # before anything is created
     if not plan.sessions:
         output.write("[]\n" if as_json else "There is nothing to import.\n")
         return

@@ -1,4 +1,4 @@
-"""``hermes-desktop sessions trash``: what was deleted and can be restored."""
+"""``hermes-desktop sessions trash``: deleted sessions that can be restored."""
 
 import dataclasses
 import math
@@ -95,7 +95,7 @@ def restore(
 
 
 def _agreed(items: Sequence["TrashItem"], consent: Consent, *, asks: bool) -> bool:
-    """Show what would be restored and ask, where nobody named it; False: nothing is to be done."""
+    """Show what would be restored and ask, unless items were named; False: do nothing."""
     if not items:
         output.write("[]\n" if consent.as_json else "Nothing in the trash fits.\n")
         return False
@@ -141,7 +141,7 @@ def empty(*, older_than: float | None, consent: Consent, paths: "HermesPaths") -
     with open_actions(paths) as (actions, _):
         actions.tidy_trash()
         there = actions.trash()
-        # A moment and not "everything": what is deleted while we ask is not meant.
+        # A point in time and not "everything": sessions deleted while we ask are not included.
         latest = max((item.deleted_at for item in there), default=0.0)
         edge = math.nextafter(max(time.time(), latest), math.inf)
         edge = edge if older_than is None else older_than

@@ -1,4 +1,4 @@
-"""Which items of the trash are meant: numbers, ranges of numbers, session ids, conditions."""
+"""Selection of trash items: numbers, ranges of numbers, session ids, conditions."""
 
 import functools
 import itertools
@@ -23,12 +23,12 @@ _LOOK = "Look at it with `hermes-desktop sessions trash list`."
 
 @dataclass(frozen=True, slots=True)
 class TrashFilter:
-    """Conditions that must all hold; without one it is false.
+    """Conditions that must all hold; a filter without conditions is false.
 
     Attributes:
-        source: Where it began, exactly.
-        title: A part of its title, capital or not.
-        reason: How it came there, ``deleted`` or ``pruned``.
+        source: The session's source, exactly.
+        title: A part of its title, in any case.
+        reason: How it got there, ``deleted`` or ``pruned``.
         before: Deleted before this time, epoch seconds.
         after: Deleted at this time or later.
     """
@@ -44,7 +44,7 @@ class TrashFilter:
         return any(each is not None for each in given)
 
     def fits(self, item: "TrashItem") -> bool:
-        """Whether all conditions hold for it."""
+        """Return whether all conditions hold for an item."""
         return (
             self.source in {None, item.source}
             and self.reason in {None, item.reason}
@@ -55,7 +55,7 @@ class TrashFilter:
 
 
 def with_trash_filter(command: Command) -> Command:
-    """Give a command the options of a :class:`TrashFilter` and call it with ``choice``."""
+    """Add the options of a :class:`TrashFilter` to a command and call it with ``choice``."""
 
     @click.option("--source", type=Words(), metavar="NAME", help="Began there, e.g. telegram.")
     @click.option("--title", type=Words(), metavar="TEXT", help="The title contains this.")
@@ -86,11 +86,11 @@ def with_trash_filter(command: Command) -> Command:
 
 
 def named(items: Sequence["TrashItem"], wanted: str) -> list["TrashItem"]:
-    """The items that a word of the command line means.
+    """Return the items that a command-line argument names.
 
     Raises:
         NotFoundError: There is none.
-        AmbiguousError: A session was deleted more than once and has to be told by number.
+        AmbiguousError: A session was deleted more than once and must be named by number.
     """
     text = wanted.strip()
     fitting = [item for item in items if str(item.trash_id) == text]
@@ -110,7 +110,7 @@ def named(items: Sequence["TrashItem"], wanted: str) -> list["TrashItem"]:
 
 
 def as_ranges(numbers: Collection[int]) -> str:
-    """Numbers as :func:`named` takes them, those in a row as a range: ``1 4-9``."""
+    """Format numbers as :func:`named` accepts them, consecutive ones as a range: ``1 4-9``."""
     return " ".join(_ranges(sorted(numbers)))
 
 

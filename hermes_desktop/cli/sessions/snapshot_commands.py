@@ -111,7 +111,7 @@ def restore(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
 
 
 def _present(paths: "HermesPaths") -> str:
-    """What would be replaced, and who may be using it."""
+    """Describe what would be replaced, and which programs may be using it."""
     if not paths.state_db.exists() or not paths.state_db.stat().st_size:
         return "There is no store now.\n"
     try:

@@ -1,4 +1,4 @@
-"""What a bulk command leaves alone, as lines of its preview."""
+"""Preview lines about the sessions that a bulk command spares."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def spared_lines(plan: "BulkPlan") -> str:
-    """Whole lines about pinned sessions and those that are younger than they look; or nothing."""
+    """Return lines about pinned sessions and those used more recently than they seem, if any."""
     return "".join(f"{line}\n" for line in _lines(plan))
 
 

@@ -1,4 +1,4 @@
-"""``hermes-desktop sessions health`` and ``optimize``: how the store is, and upkeep."""
+"""``hermes-desktop sessions health`` and ``optimize``: state and maintenance of the store."""
 
 import time
 from typing import TYPE_CHECKING, Any

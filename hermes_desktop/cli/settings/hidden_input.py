@@ -1,4 +1,4 @@
-"""Asking for something that is not to be seen while it is typed."""
+"""Terminal input that is not shown while it is typed."""
 
 import sys
 
@@ -7,10 +7,10 @@ from hermes_desktop.core.errors import CancelledError
 
 
 def read_hidden(question: str) -> str:
-    """Ask on the terminal; what is typed is not shown.
+    """Prompt on the terminal without echo.
 
     Raises:
-        CancelledError: The input ended without a word.
+        CancelledError: The input ended without a line.
     """
     line = _without_echo(question)
     if not line:
@@ -27,8 +27,8 @@ else:
     import termios
 
     def _without_echo(question: str) -> str:
-        # Not getpass: it asks on the terminal of the session, which need not be the one that
-        # standard input comes from, and throws away what was typed before.
+        # Not getpass: it prompts on the terminal of the session, which may differ from the one
+        # behind standard input, and discards input typed before.
         terminal = sys.stdin.fileno()
         before = termios.tcgetattr(terminal)
         hidden = [*before]

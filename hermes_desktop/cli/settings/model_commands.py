@@ -1,4 +1,4 @@
-"""``models``: who answers, which servers of this machine could, and whether one does."""
+"""``models``: the model in use, model servers on this machine, and a test of one."""
 
 import os
 from dataclasses import asdict

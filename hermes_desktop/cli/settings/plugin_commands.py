@@ -1,4 +1,4 @@
-"""``hermes-desktop plugins``: what of other people's code runs in the programs of a home."""
+"""``hermes-desktop plugins``: the third-party code that runs in the programs of a home."""
 
 from typing import TYPE_CHECKING, Any
 

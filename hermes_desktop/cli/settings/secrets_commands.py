@@ -1,4 +1,4 @@
-"""``secrets``: where tokens and keys are, and putting them into the keyring."""
+"""``secrets``: where tokens and keys are stored, and how to put them into the keyring."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -121,7 +121,7 @@ def move(*, name: str, back: bool, consent: Consent, paths: "HermesPaths") -> No
     note = NOT_FOUND_BY_HERMES.format(name=view.name)
     act, froms = (book.move_back, _OURS) if back else (book.move, _MOVED)
     if not any(place.where in froms for place in view.places):
-        act(view.name)  # says that it is not there
+        act(view.name)  # raises that it is not there
     if back:
         preview = f"{view.name} goes from the keyring into .env, where programs can read it.\n"
     else:
@@ -158,7 +158,7 @@ def remove(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
     view = book.find(output.without_surrogates(name))
     left = [place for place in view.places if place.where not in _OURS]
     if len(left) == len(view.places):
-        book.remove(view.name)  # says that it is not kept here
+        book.remove(view.name)  # raises that it is not kept here
     then = f"then {_words(left[0], show_end=False)} counts" if left else "it is then nowhere"
     kept = " and ".join(place.where for place in view.places if place not in left)
     if consent.obtain(f"{view.name} is taken out of the {kept}; {then}.\n", "Take it out?"):
@@ -197,7 +197,7 @@ def _book(paths: "HermesPaths") -> "SecretsBook":
 
 
 def _let_its_platform_look(paths: "HermesPaths", name: str, value: str) -> None:
-    """Ask who can say it whether this is a good one; who cannot be asked refuses nothing."""
+    """Verify a secret with its platform; if that cannot be reached, nothing is refused."""
     import os
 
     from hermes_desktop.services.secrets.platform_facts import PLATFORMS
@@ -217,7 +217,7 @@ def _let_its_platform_look(paths: "HermesPaths", name: str, value: str) -> None:
 
 def _ask_for(name: str) -> str:
     if not output.is_input_terminal():
-        # Not all of it: it may be a device that never ends. What is no text is refused later.
+        # Not all of it: it may be an endless device. What is not text is rejected later.
         return sys.stdin.buffer.read(_MOST_READ).decode("utf-8-sig", "surrogateescape")
     return read_hidden(f"{name}: ")
 
@@ -238,7 +238,7 @@ def _standing(view: "SecretView", *, show_end: bool) -> str:
 
 
 def _words(place: "SecretPlace", *, show_end: bool) -> str:
-    """Such as ``keyring``, ``keyring (locked)``, ``config.yaml (platforms.telegram.token)``."""
+    """Return text such as ``keyring``, ``keyring (locked)``, ``config.yaml (telegram.token)``."""
     inside: list[str] = []
     if place.state != "stored":
         inside.append(place.state)

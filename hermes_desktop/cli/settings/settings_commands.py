@@ -1,4 +1,4 @@
-"""``config``: see, explain and change settings; the versions of config.yaml before."""
+"""``config``: list, explain and change settings; the earlier versions of config.yaml."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""A setting in words: its value, where that comes from, what it means."""
+"""Descriptions of a setting: its value, its source, its meaning."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def shown(value: Any) -> str:
-    """A value on one line, as it could be typed."""
+    """Return a value on one line, as it could be typed."""
     if value is None or value == "":
         return "none"
     if isinstance(value, bool):
@@ -19,7 +19,7 @@ def shown(value: Any) -> str:
 
 
 def source_words(view: "SettingView") -> str:
-    """Where a value comes from; what the file says besides, if that does not count."""
+    """Return where a value comes from, and what the file contains if that has no effect."""
     if view.is_default:
         words = "default"
         return f"{words}; line {view.line} makes no sense" if view.problem else words
@@ -33,7 +33,7 @@ def source_words(view: "SettingView") -> str:
 
 
 def as_object(view: "SettingView") -> dict[str, Any]:
-    """For programs."""
+    """Return the setting as a JSON object."""
     option = view.option
     return {
         "key": view.key,
@@ -56,7 +56,7 @@ def as_object(view: "SettingView") -> dict[str, Any]:
 
 
 def explanation(view: "SettingView") -> Iterator[str]:
-    """All there is to know about a setting, a line each."""
+    """Yield everything there is to know about a setting, line by line."""
     from hermes_desktop.settings.options import EFFECT_WORDS
 
     option = view.option

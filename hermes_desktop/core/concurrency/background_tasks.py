@@ -57,7 +57,7 @@ class _Job:
             _run_call(self.content)
 
     def cancel(self) -> bool:
-        """Cancel a call that has not started; return whether it was one. Runs on the loop's thread."""
+        """Cancel the call; return False if it has started already. Runs on the loop's thread."""
         return self.content is not None and self.content.future.cancel()
 
     def hand_back(self) -> None:

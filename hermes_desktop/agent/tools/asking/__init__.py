@@ -1,1 +1,1 @@
-"""Approvals and questions: what waits for a person, and what was decided."""
+"""Approvals and questions: pending requests to the user, and decisions."""

@@ -1,4 +1,4 @@
-"""What a person allowed for longer than once, and what was decided. Any thread."""
+"""Approvals that are valid more than once, and the log of decisions. Thread-safe."""
 
 import hashlib
 import json
@@ -20,13 +20,13 @@ _MOST_LOG = 2_000_000
 
 
 class ApprovalMemory:
-    """Remembers what was allowed: for a chat in memory, for always in a file.
+    """Remembers approvals: for a chat in memory, permanent ones in a file.
 
-    What is remembered is one matter to the letter – the same command in the same folder, the
-    same file – and never a kind of matter.
+    An approval is for one exact action – the same command in the same folder, the same file – and
+    never for a kind of action.
 
     Args:
-        folder: Where the files are; None keeps nothing for longer than the program runs.
+        folder: The folder of the files; None keeps nothing longer than the program runs.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -37,18 +37,18 @@ class ApprovalMemory:
 
     @property
     def keeps(self) -> bool:
-        """Whether anything can be allowed for always."""
+        """Whether anything can be approved permanently."""
         return self._folder is not None
 
     def allows(self, session_key: str, matter: str) -> bool:
-        """Whether a matter needs no word any more. Blocking: reads a file."""
+        """Return whether an action needs no approval any more. Blocking: reads a file."""
         digest = _digest(matter)
         with self._lock:
             key = self._moved.now(session_key)
             return (key, digest) in self._session or digest in self._always()
 
     def allow(self, session_key: str, matter: str, choice: Choice, *, shown: str) -> None:
-        """Remember an answer; one that cannot be kept in a file counts for the chat."""
+        """Remember an answer; one that cannot be written to the file is valid for the chat."""
         digest = _digest(matter)
         with self._lock:
             if choice in {"session", "always"}:
@@ -60,19 +60,19 @@ class ApprovalMemory:
                     log.warning("What was allowed for always is not kept: %s", error)
 
     def forget(self, session_key: str) -> None:
-        """Forget what was allowed in a chat."""
+        """Forget the approvals of a chat."""
         with self._lock:
             key = self._moved.now(session_key)
             self._session = {each for each in self._session if each[0] != key}
 
     def move(self, old_key: str, new_key: str) -> None:
-        """A chat goes on under another key: what was allowed in it counts there."""
+        """Transfer the approvals of a chat that continues under another key."""
         with self._lock:
             self._moved.move(old_key, new_key)
             self._session = {(self._moved.now(key), what) for key, what in self._session}
 
     def note(self, decision: Mapping[str, Any]) -> None:
-        """Write a decision down; a log that cannot be written stops nothing."""
+        """Log a decision; a log that cannot be written has no effect."""
         if self._folder is None:
             return
         path = self._folder / "decisions.jsonl"

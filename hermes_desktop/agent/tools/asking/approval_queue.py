@@ -1,7 +1,8 @@
-"""What waits for a person's word: one queue for window, chats, terminal and other programs.
+"""The queue of approval requests, shared by window, chats, terminal and other programs.
 
-An agent's thread asks and waits; whoever can show the question attends. What nobody attends is
-denied at once, and what nobody answers in time is denied, too. Any thread may call anything here.
+An agent's thread submits a request and waits; attendants show the requests. A request that no
+attendant shows is denied immediately, and one that is not answered in time is denied, too. All
+functions are thread-safe.
 """
 
 from collections.abc import Callable
@@ -27,21 +28,21 @@ Choice = Literal["once", "session", "always", "deny"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """Something that waits for a person's word.
+    """An action that waits for approval.
 
     Attributes:
         session_key: The chat it came from.
-        session_id: The conversation.
-        user_id: Who wrote there, "" where that is the person at this machine.
+        session_id: The session.
+        user_id: The sender in that chat, "" for the user at this machine.
         platform: Where: ``desktop``, ``cli``, ``telegram``, …
         tool: Name of the tool.
-        what: The command, or the file with what is to stand there, without secrets.
+        what: The command, or the file with its new content, without secrets.
         where: The folder it works in.
-        why: Why it is held: sentences, one per reason.
-        choices: What may be answered.
+        why: Why approval is needed: sentences, one per reason.
+        choices: The possible answers.
         asked_at: In seconds since the epoch.
-        expires_at: When it is denied by itself, likewise.
-        keys: The same reasons as names that programs know.
+        expires_at: When it is denied automatically, likewise.
+        keys: The same reasons as identifiers for programs.
     """
 
     id: str
@@ -61,10 +62,10 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How a question ended.
+    """The outcome of an approval request.
 
     Attributes:
-        by: Where it was answered: ``window``, ``terminal``, ``rpc``, a platform; "" by nobody.
+        by: Where it was answered: ``window``, ``terminal``, ``rpc``, a platform; "" if it was not.
     """
 
     choice: Choice
@@ -73,11 +74,11 @@ class Answered:
 
 
 class Attendant(waiting_room.Attendant[ApprovalRequest, Answered]):
-    """Who shows what waits for a word; see :class:`~.waiting_room.Attendant`."""
+    """Shows pending approval requests; see :class:`~.waiting_room.Attendant`."""
 
 
 class ApprovalQueue(WaitingRoom[ApprovalRequest, Answered]):
-    """Keeps the questions in the order they came.
+    """Keeps approval requests in order of arrival.
 
     Args:
         clock: For time-outs.
@@ -89,12 +90,12 @@ class ApprovalQueue(WaitingRoom[ApprovalRequest, Answered]):
         self._followers: list[Callable[[str, str], object]] = []
 
     def answer(self, request_id: str, choice: Choice, by: str = "") -> bool:
-        """Answer one; False when it does not wait any more, or may not be answered so.
+        """Answer a request; False when it is no longer pending, or the choice is not offered.
 
         Args:
-            request_id: Which.
+            request_id: The request.
             choice: One of its choices.
-            by: Where the person answered.
+            by: Where the user answered.
         """
 
         def made(request: ApprovalRequest) -> Answered | None:
@@ -102,15 +103,15 @@ class ApprovalQueue(WaitingRoom[ApprovalRequest, Answered]):
 
         return self.settle(request_id, made)
 
-    # What needs no word
+    # Chats without approvals
 
     def is_free(self, session_key: str) -> bool:
-        """Whether a chat asks nobody (``/yolo``)."""
+        """Return whether a chat needs no approvals (``/yolo``)."""
         with self._lock:
             return self._moved.now(session_key) in self._free
 
     def set_free(self, session_key: str, *, free: bool) -> None:
-        """Let a chat ask nobody, or ask again."""
+        """Switch approvals of a chat off, or on again."""
         key = self._moved.now(session_key)
         with self._lock:
             if free:
@@ -119,12 +120,12 @@ class ApprovalQueue(WaitingRoom[ApprovalRequest, Answered]):
                 self._free.discard(key)
 
     def on_move(self, follower: Callable[[str, str], object]) -> None:
-        """Have somebody told of chats that go on under another key: the old one, the new one."""
+        """Subscribe to changes of chat keys: called with the old and the new one."""
         with self._lock:
             self._followers.append(follower)
 
     def move(self, old_key: str, new_key: str) -> None:
-        """As everywhere; so does who asks nobody."""
+        """Move pending requests to another key; so does the switch for approvals."""
         super().move(old_key, new_key)
         with self._lock:
             if old_key in self._free:

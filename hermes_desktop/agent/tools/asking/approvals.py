@@ -1,7 +1,7 @@
-"""Decides whether something that may do harm is done: rules first, then a person's word.
+"""Decides whether a possibly harmful action is done: rules first, then the user's approval.
 
-In this order: what is never done → the person's deny rules → chats that ask nobody → what was
-allowed before → what needs no word → a person. Whoever cannot be asked has not allowed it.
+In this order: forbidden actions → the user's deny rules → chats without approvals → earlier
+approvals → actions that need none → the user. If the user cannot be asked, it is not approved.
 """
 
 import fnmatch
@@ -39,7 +39,7 @@ TIMEOUT_S = 60.0
 _MOST_TIMEOUT_S = 3600.0
 _MOST_TOLD = 10_000
 HERE = frozenset({"desktop", "cli", "tui"})
-"""Where the person at this machine writes; elsewhere it may be anybody who was let in."""
+"""Platforms of the user at this machine; elsewhere it may be any authorized sender."""
 _EVERYWHERE: tuple[Choice, ...] = ("once", "session", "always", "deny")
 _NOT_ALWAYS: tuple[Choice, ...] = ("once", "session", "deny")
 
@@ -49,9 +49,9 @@ class ApprovalRules:
     """``approvals.*`` and ``command_allowlist`` of config.yaml.
 
     Attributes:
-        mode: ``ask`` or ``off``. ``smart`` asks a person, too: no model decides here.
-        deny: Commands, with ``*`` and ``?``, that are never done, whatever starts them.
-        allow: Commands, to the letter, that need no word.
+        mode: ``ask`` or ``off``. ``smart`` asks the user, too: no model decides here.
+        deny: Commands, with ``*`` and ``?``, that are never run, whatever starts them.
+        allow: Commands, matched exactly, that need no approval.
     """
 
     mode: Literal["ask", "off"] = "ask"
@@ -61,7 +61,7 @@ class ApprovalRules:
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any]) -> "ApprovalRules":
-        """Read them. What makes no sense counts as the more careful choice; never raises."""
+        """Read the rules. Invalid values count as the safer choice; never raises."""
         section = config.get("approvals")
         section = section if isinstance(section, Mapping) else {}
         mode = section.get("mode", "smart")
@@ -77,10 +77,10 @@ class ApprovalRules:
         )
 
     def forbid(self, text: str, programs: Iterable[str]) -> bool:
-        """Whether a command, a part of it, or a program that it starts is denied.
+        """Return whether a command, a part of it, or a program that it starts is denied.
 
         Args:
-            text: All of the command.
+            text: The whole command.
             programs: What it starts, as far as that is known.
         """
         parts = (text, *_BETWEEN.split(text), *programs)
@@ -92,7 +92,7 @@ _BETWEEN = re.compile(r"[\n;|&(){}`]")
 
 
 def _listed(value: Any) -> Any:
-    """A rule that was written without a list is a rule all the same."""
+    """Accept a rule that was written without a list."""
     return [value] if isinstance(value, str) else value
 
 
@@ -101,15 +101,15 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 class ApprovalGate:
-    """Asks before something that may do harm, for the tools of one agent. Blocking; any thread.
+    """Requests approval of harmful actions for the tools of one agent. Blocking; thread-safe.
 
     Args:
-        rules: The person's.
-        places: Where the agent works.
-        queue: Where questions wait.
-        memory: What was allowed for longer.
-        clean: Takes secrets out of what is shown and noted.
-        platform: Where the conversation is held.
+        rules: The user's rules.
+        places: The folders the agent works in.
+        queue: The pending requests.
+        memory: Approvals that are valid more than once.
+        clean: Removes secrets from what is shown and logged.
+        platform: Where the chat takes place.
     """
 
     def __init__(  # noqa: PLR0913 - what a decision rests upon
@@ -134,10 +134,10 @@ class ApprovalGate:
         self._session_key = session_key
 
     def command(self, text: str, session_id: str, cancel: CancelSignal) -> None:
-        """Come back only if a shell command may run.
+        """Return only if a shell command may run.
 
         Raises:
-            ToolError: It may not; the words are for the model.
+            ToolError: It may not; the message is for the model.
         """
         judgement = judge(text, self._places)
         dangers = judgement.dangers
@@ -151,7 +151,7 @@ class ApprovalGate:
             self._ask("terminal", text, where, dangers, session_id, cancel)
 
     def read(self, path: str, session_id: str, cancel: CancelSignal, *, outside: bool) -> None:
-        """Come back only if a file may be read. Raises as :meth:`command`."""
+        """Return only if a file may be read. Raises as :meth:`command`."""
         dangers = _outside("reads") if outside else []
         if holds_secrets(path, self._places):
             dangers.append(Danger("reads-secrets", "reads where secrets are kept"))
@@ -160,14 +160,14 @@ class ApprovalGate:
     def write(
         self, path: str, session_id: str, cancel: CancelSignal, *, outside: bool, text: str = ""
     ) -> None:
-        """Come back only if a file may be written. Raises as :meth:`command`.
+        """Return only if a file may be written. Raises as :meth:`command`.
 
         Args:
-            path: Which.
-            session_id: The conversation.
-            cancel: Ends waiting.
-            outside: It lies outside the folders in which that needs no word.
-            text: What is to stand there, for whoever is asked.
+            path: The file.
+            session_id: The session.
+            cancel: Ends the wait.
+            outside: It is outside the folders in which no approval is needed.
+            text: Its new content, to be shown with the request.
         """
         dangers = _outside("writes") if outside else []
         why = needs_care_to_write(path, self._places)
@@ -191,7 +191,7 @@ class ApprovalGate:
             cwd = str(self._places.cwd)
             self._ask(tool, path, cwd, tuple(dangers), session_id, cancel, text=text)
 
-    # Asking
+    # Requests
 
     def _ask(  # noqa: PLR0913 - what a decision rests upon
         self,
@@ -209,7 +209,7 @@ class ApprovalGate:
         if self._rules.mode == "off" or self._queue.is_free(key):
             self._note("allowed", "nobody is asked here", tool, what, session_id)
             return
-        scope = f"{key} {session_id}"  # a chat that begins anew is asked anew
+        scope = f"{key} {session_id}"  # a new session in the chat is asked again
         if self._memory.allows(scope, matter):
             self._note("allowed", "it was allowed before", tool, what, session_id)
             return
@@ -261,7 +261,7 @@ class ApprovalGate:
 
 
 def _facts(request: ApprovalRequest, dangers: tuple[Danger, ...]) -> dict[str, Any]:
-    """What plugins hear of a question."""
+    """Return what plugins receive about a request."""
     keys = [each.key for each in dangers]
     return {
         "command": request.what,
@@ -274,7 +274,7 @@ def _facts(request: ApprovalRequest, dangers: tuple[Danger, ...]) -> dict[str, A
 
 
 def _tell_plugins(name: str, facts: Mapping[str, Any]) -> None:
-    """Tell plugins of a question. They decide nothing; one that fails changes nothing."""
+    """Notify plugins of a request. They decide nothing; a failure changes nothing."""
     if not plugins.has_callbacks(name):
         return
     try:
@@ -284,7 +284,7 @@ def _tell_plugins(name: str, facts: Mapping[str, Any]) -> None:
 
 
 def _told(text: str) -> str:
-    """What is to be written, behind the name of the file."""
+    """Return the new content, to follow the file's name."""
     if not text:
         return ""
     more = len(text) - _MOST_TOLD

@@ -1,4 +1,4 @@
-"""``clarify``: the assistant asks a person, and waits for the answer."""
+"""``clarify``: the assistant asks the user a question, and waits for the answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ MOST_CHOICE = 200
 
 @dataclass(frozen=True, slots=True)
 class PersonAsker:
-    """Asks a person for the tools of one agent. Blocking; any thread.
+    """Asks the user for the tools of one agent. Blocking; thread-safe.
 
     Attributes:
-        queue: Where questions wait.
-        clean: Takes secrets out of what is shown.
-        platform: Where the conversation is held.
-        session_key: Names the chat.
-        timeout_s: How long an answer is waited for.
+        queue: The pending questions.
+        clean: Removes secrets from what is shown.
+        platform: Where the chat takes place.
+        session_key: Identifies the chat.
+        timeout_s: The time-out of an answer.
     """
 
     queue: QuestionQueue
@@ -45,7 +45,7 @@ class PersonAsker:
     def ask(
         self, text: str, choices: tuple[str, ...], session_id: str, cancel: CancelSignal
     ) -> QuestionReply:
-        """Wait for a person's answer, or for the end of waiting."""
+        """Wait for the user's answer, or for the end of the wait."""
         now = self.clock.time()
         question = Question(
             id=new_request_id(),
@@ -62,7 +62,7 @@ class PersonAsker:
 
 
 def question_timeout(config: Mapping[str, Any]) -> float:
-    """``agent.clarify_timeout`` of config.yaml; what makes no sense counts as not said."""
+    """Read ``agent.clarify_timeout`` of config.yaml; an invalid value is ignored."""
     section = config.get("agent")
     value = section.get("clarify_timeout") if isinstance(section, Mapping) else None
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -100,7 +100,7 @@ def _choices(given: list[Any]) -> tuple[str, ...]:
 
 
 def _told(text: str, choices: tuple[str, ...], reply: QuestionReply) -> Answer:
-    """How a question ended, for the model; by the names that ``hermes`` uses, too."""
+    """Return the outcome of a question for the model, with the field names of ``hermes``."""
     if reply.reason == "stopped":
         return {"error": STOPPED}
     asked = {"question": text, "choices_offered": list(choices) or None}

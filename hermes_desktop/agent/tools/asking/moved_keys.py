@@ -1,21 +1,21 @@
-"""Chats that go on under another key, followed by what still knows the old one.
+"""Redirection from old chat keys to current ones.
 
-By ``rpc`` a chat goes by the id of its session, and a session that was shortened may go on under a
-new id. What began before (a task beside it, a thread that asks) has the old one for good.
+In ``rpc`` the key of a chat is the id of its session, and a compressed session may continue under
+a new id. Code that started before (a background task, a waiting thread) keeps the old one.
 """
 
 import threading
 
 
 class MovedKeys:
-    """From old keys to present ones. Any thread."""
+    """A map from old keys to current ones. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._now: dict[str, str] = {}
 
     def move(self, old_key: str, new_key: str) -> None:
-        """A chat goes on under another key."""
+        """Record that a chat continues under another key."""
         if old_key == new_key:
             return
         with self._lock:
@@ -24,6 +24,6 @@ class MovedKeys:
             self._now.pop(new_key, None)
 
     def now(self, key: str) -> str:
-        """The present key of a chat."""
+        """Return the current key of a chat."""
         with self._lock:
             return self._now.get(key, key)

@@ -1,4 +1,4 @@
-"""What the assistant asks a person: one queue beside that of approvals, with the same manners."""
+"""The queue of the assistant's questions to the user; works like the queue of approvals."""
 
 import re
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.state.records.content_codec import clean_text
 
 MOST_ANSWER = 8000
-"""How long an answer may be; the rest is cut off."""
+"""Maximum length of an answer; the rest is cut off."""
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something the assistant asks. Its texts are the model's: shown plain, never obeyed.
+    """A question of the assistant. The model's texts are shown as plain text, never obeyed.
 
     Attributes:
         session_key: The chat it came from.
-        session_id: The conversation.
-        user_id: Who wrote there, "" where that is the person at this machine.
+        session_id: The session.
+        user_id: The sender in that chat, "" for the user at this machine.
         platform: Where: ``desktop``, ``cli``, ``telegram``, …
-        text: What is asked.
-        choices: Answers to choose from; may be empty. Any other answer may be given, too.
+        text: The question.
+        choices: Suggested answers; may be empty. Any other answer may be given, too.
         asked_at: In seconds since the epoch.
-        expires_at: When the assistant goes on without an answer, likewise.
+        expires_at: When the assistant continues without an answer, likewise.
     """
 
     id: str
@@ -41,11 +41,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReply:
-    """How a question ended.
+    """The outcome of a question.
 
     Attributes:
-        text: The answer; "" when there is none, because nobody gave one or it was skipped.
-        by: Where it was answered: ``window``, ``terminal``, ``rpc``, a platform; "" by nobody.
+        text: The answer; "" when there is none, because none was given or it was skipped.
+        by: Where it was answered: ``window``, ``terminal``, ``rpc``, a platform; "" if it was not.
     """
 
     text: str
@@ -54,11 +54,11 @@ class QuestionReply:
 
 
 class QuestionAttendant(waiting_room.Attendant[Question, QuestionReply]):
-    """Who shows questions; see :class:`~.waiting_room.Attendant`."""
+    """Shows questions; see :class:`~.waiting_room.Attendant`."""
 
 
 class QuestionQueue(WaitingRoom[Question, QuestionReply]):
-    """Keeps the questions in the order they came.
+    """Keeps questions in order of arrival.
 
     Args:
         clock: For time-outs.
@@ -68,12 +68,12 @@ class QuestionQueue(WaitingRoom[Question, QuestionReply]):
         super().__init__(clock, _unanswered)
 
     def answer(self, request_id: str, text: str, by: str = "") -> bool:
-        """Answer one; False when it does not wait any more.
+        """Answer a question; False when it is no longer pending.
 
         Args:
-            request_id: Which.
+            request_id: The question.
             text: The answer, or the number of a choice; blank skips the question.
-            by: Where the person answered.
+            by: Where the user answered.
         """
 
         def made(question: Question) -> QuestionReply:
@@ -83,7 +83,7 @@ class QuestionQueue(WaitingRoom[Question, QuestionReply]):
 
 
 def chosen(choices: tuple[str, ...], text: str) -> str:
-    """The answer that was meant: a choice where its number was given, else what was written."""
+    """Return the intended answer: the choice with a given number, else the text itself."""
     words = clean_text(text).strip()
     number = words.strip(".)# ")
     if number.isdecimal() and 1 <= int(number[:9]) <= len(choices):
@@ -92,7 +92,7 @@ def chosen(choices: tuple[str, ...], text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A model's text without what controls a terminal or turns the direction of writing."""
+    """Return a model's text without terminal controls and marks of writing direction."""
     return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", clean_text(text).replace("\r\n", "\n"))
 
 

@@ -1,8 +1,9 @@
-"""Where an agent's thread waits for a person: who can show what waits, and how waiting ends.
+"""The base of queues in which an agent's thread waits for the user.
 
-Approvals and questions are kept in rooms of this kind. Whoever can show something *attends*: the
-window, a terminal, the chats of a gateway, programs that speak our protocol. What nobody attends
-ends at once, and so does what nobody attends any more. Any thread may call anything here.
+Approvals and questions are kept in queues of this kind. Components that can show requests
+*attend*: the window, a terminal, the chats of a gateway, programs that use our protocol. A request
+without an attendant ends immediately, and so does one that loses its last attendant. All functions
+are thread-safe.
 """
 
 import logging
@@ -19,17 +20,19 @@ from hermes_desktop.core.clock import Clock
 log = logging.getLogger(__name__)
 
 Reason = Literal["answered", "timeout", "stopped", "nobody", "gone", "ended"]
-"""How waiting ended: a person, the time, a stopped turn, nobody there, nobody there any more, or
-the end of the program."""
+"""How a wait ended: an answer, the time-out, a stopped turn, no attendant, no attendant any more, or
+
+the end of the program.
+"""
 _LOOK_S = 0.05
 
 
 class Waits(Protocol):
-    """Something that waits."""
+    """A request that waits."""
 
     @property
     def id(self) -> str:
-        """Names it."""
+        """The identifier of the request."""
         ...
 
     @property
@@ -43,12 +46,12 @@ A = TypeVar("A")
 
 
 class Attendant(Generic[Q, A]):
-    """Who shows what waits. All are called on any thread and must not block.
+    """Shows pending requests. The callbacks run on any thread and must not block.
 
     Args:
-        serves: Whether this can be shown by this one.
-        asked: It came.
-        settled: It ended, by whatever; also told of what others show.
+        serves: Returns whether it can show this request.
+        asked: Called when a request arrives.
+        settled: Called when a request ends, however; also for requests shown by other attendants.
     """
 
     def __init__(
@@ -71,11 +74,11 @@ class _Waiting(Generic[Q, A]):
 
 
 class WaitingRoom(Generic[Q, A]):
-    """Keeps what waits in the order it came.
+    """Keeps requests in order of arrival.
 
     Args:
         clock: For time-outs.
-        unanswered: The answer where no person gave one.
+        unanswered: Returns the answer where the user gave none.
     """
 
     def __init__(self, clock: Clock, unanswered: Callable[[Reason], A]) -> None:
@@ -88,10 +91,10 @@ class WaitingRoom(Generic[Q, A]):
         self._moved = MovedKeys()
         self._closed = False
 
-    # Who shows what waits
+    # Attendants
 
     def attend(self, attendant: Attendant[Q, A]) -> Callable[[], None]:
-        """Show what waits from now on, and what waits already; the result ends that."""
+        """Show current and future requests to an attendant; call the result to end that."""
         with self._lock:
             self._attendants.append(attendant)
             present = list(self._waiting.values())
@@ -112,10 +115,10 @@ class WaitingRoom(Generic[Q, A]):
     def withdraw(
         self, attendant: Attendant[Q, A], which: Callable[[Q], bool] = lambda _request: True
     ) -> None:
-        """This one cannot show these any more; what nobody else shows ends now."""
+        """Mark requests as not shown by this attendant; those shown by no other end now."""
         with self._lock:
             present = list(self._waiting.values())
-        # Without the lock, because this may take others.
+        # Without the lock, because this may take other locks.
         found = [each for each in present if which(each.request)]
         with self._lock:
             for waiting in found:
@@ -125,9 +128,9 @@ class WaitingRoom(Generic[Q, A]):
             self._settle(waiting, self._unanswered("gone"))
 
     def observe(self, observer: Callable[[Q, bool], object]) -> Callable[[], None]:
-        """Hear when waiting begins (True) and is over (False), without showing anything.
+        """Subscribe to the start (True) and end (False) of waits, without showing anything.
 
-        The result ends that. Called on any thread; must not block.
+        Call the result to unsubscribe. The observer is called on any thread and must not block.
         """
         with self._lock:
             self._observers.append(observer)
@@ -140,26 +143,26 @@ class WaitingRoom(Generic[Q, A]):
         return leave
 
     def close(self) -> None:
-        """The program ends: nobody is asked any more, and what waits ends now."""
+        """End all pending requests, and accept no more: the program ends."""
         with self._lock:
             self._closed = True
             found = list(self._waiting.values())
         for waiting in found:
             self._settle(waiting, self._unanswered("ended"))
 
-    # The agent's side
+    # Requests of the agent
 
     def ask(self, request: Q, cancel: CancelSignal, timeout_s: float) -> A:
-        """Wait for a person. Blocking.
+        """Wait for the user. Blocking.
 
         Returns:
-            The answer; one without a person when nobody can be asked, when the time is over, when
+            The answer; one without the user when there is no attendant, when the time is over, when
             the turn was stopped, and when the program ends.
         """
         showing = {each for each in self._snapshot() if _guarded(each.serves, request)}
         waiting = _Waiting(request, set(showing))
         with self._lock:
-            waiting.shown_by &= set(self._attendants)  # who left meanwhile does not count
+            waiting.shown_by &= set(self._attendants)  # attendants that left meanwhile do not count
             why_not: Reason | None = "ended" if self._closed else None
             if not waiting.shown_by:
                 why_not = why_not or "nobody"
@@ -192,7 +195,7 @@ class WaitingRoom(Generic[Q, A]):
         return waiting.answer
 
     def _settle(self, waiting: _Waiting[Q, A], answer: A) -> bool:
-        """Answer, unless somebody was faster."""
+        """Set the answer, unless there is one already."""
         with self._lock:
             if waiting.answer is not None:
                 return False
@@ -200,10 +203,10 @@ class WaitingRoom(Generic[Q, A]):
             waiting.over.set()
             return True
 
-    # The person's side
+    # Answers of the user
 
     def pending(self, session_key: str | None = None) -> tuple[Q, ...]:
-        """What waits, the oldest first."""
+        """Return the pending requests, oldest first."""
         with self._lock:
             found = [each.request for each in self._waiting.values() if each.answer is None]
         if session_key is None:
@@ -212,15 +215,15 @@ class WaitingRoom(Generic[Q, A]):
         return tuple(each for each in found if now(each.session_key) == now(session_key))
 
     def move(self, old_key: str, new_key: str) -> None:
-        """A chat goes on under another key, and so does what waits in it, also what comes late."""
+        """Move a chat with its pending requests to another key; later requests follow."""
         self._moved.move(old_key, new_key)
 
     def settle(self, request_id: str, answer: Callable[[Q], A | None]) -> bool:
-        """Answer one; False when it does not wait any more, or may not be answered so.
+        """Answer a request; False when it is no longer pending, or the answer is not allowed.
 
         Args:
-            request_id: Which.
-            answer: Makes the answer; None: it may not be answered so.
+            request_id: The request.
+            answer: Makes the answer; None: it is not allowed.
         """
         with self._lock:
             waiting = self._waiting.get(request_id)
@@ -239,12 +242,12 @@ class WaitingRoom(Generic[Q, A]):
 
 
 def new_request_id() -> str:
-    """An id for something that waits; not to be guessed."""
+    """Create an unguessable id for a request."""
     return secrets.token_hex(8)
 
 
 def _guarded(call: Callable[..., object], *args: object) -> bool:
-    """What an attendant says; one that fails is as if it were not there."""
+    """Return an attendant's reply; one that fails counts as absent."""
     try:
         return bool(call(*args))
     except Exception:
@@ -253,7 +256,7 @@ def _guarded(call: Callable[..., object], *args: object) -> bool:
 
 
 def _works(call: Callable[..., object], *args: object) -> bool:
-    """Tell an attendant; whether it could be told."""
+    """Notify an attendant; return whether that succeeded."""
     try:
         call(*args)
     except Exception:

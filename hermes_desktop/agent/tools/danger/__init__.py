@@ -1,1 +1,1 @@
-"""Judges shell commands: whether one may do harm, and how much."""
+"""Assessment of shell commands: whether one may do harm, and how much."""

@@ -1,7 +1,7 @@
-"""Judges a shell command before it runs: may it do harm, and how much.
+"""Assesses a shell command before it runs: may it do harm, and how much.
 
-A judgement lists what was found. ``hard`` findings are never done; others need a person's word.
-Text that cannot be followed is a finding, too: nothing passes because it was too clever.
+An assessment lists findings. ``hard`` findings are never run; others need the user's approval.
+Text that cannot be analyzed is a finding, too: nothing passes because it is obfuscated.
 """
 
 import re
@@ -35,7 +35,7 @@ _RUNS_TEXT = frozenset(
 _LASTING = frozenset(
     {"delete-root", "format-disk", "write-disk", "fork-bomb", "permissions-root", "move-vital"}
 )
-"""What no script may do, whoever wrote it; others may have reasons, and a person is asked."""
+"""Forbidden in every script, whoever wrote it; others may have reasons, and the user is asked."""
 _HIDDEN_GLOB = re.compile(r"(^|/)\.(?!/|\./)[^/]*[*?\[{][^/]*|(^|/)\.hermes[^/]*/[^/]*[*?\[{]")
 _TAKES_ALL = frozenset(
     {"grep", "egrep", "fgrep", "tar", "cp", "zip", "7z", "rsync", "ack", "ag", "mv", "ln", "cat"}
@@ -48,8 +48,8 @@ class Judgement:
     """What a command may do.
 
     Attributes:
-        dangers: What needs a person's word, or is never done; () for nothing.
-        programs: What it starts, each with its arguments, quotes and wrappers taken off.
+        dangers: What needs approval, or is never run; () for nothing.
+        programs: What it starts, each with its arguments, without quotes and wrappers.
     """
 
     dangers: tuple[Danger, ...]
@@ -57,14 +57,14 @@ class Judgement:
 
 
 def judge_command(text: str, places: Places) -> tuple[Danger, ...]:
-    """What a command may do that needs a person's word, or is never done; () for nothing."""
+    """Return what a command may do that needs approval, or is never run; () for nothing."""
     return judge(text, places).dangers
 
 
 def judge(text: str, places: Places) -> Judgement:
-    """Judge a command.
+    """Assess a command.
 
-    Nothing is run; links are looked up, and scripts that it runs are read.
+    Nothing is run; links are resolved, and scripts that it runs are read.
     """
     found = Found()
     if len(text) > MOST_CHARACTERS:
@@ -86,14 +86,14 @@ class _Judge:
     trying: bool = False
 
     def text(self, text: str, depth: int) -> None:
-        """Judge shell text."""
+        """Assess shell text."""
         if depth > _MOST_UNWRAPPED:
             self._too_deep()
             return
         reading = read_shell(text)
         for problem in reading.problems:
             self.found.add("unreadable", f"cannot be judged: {problem}")
-        if reading.lost:  # something of it may run all the same
+        if reading.lost:  # part of it may still run
             for key, words, _ in rough_findings(text, lost=True):
                 self.found.add(key, words, hard=True)
         judge = self
@@ -115,7 +115,7 @@ class _Judge:
             self.found.add("runs-text", "lets a database's program run others")
 
     def after(self, command: Simple) -> "_Judge":
-        """Who judges what comes next: relative paths mean other files in another folder."""
+        """Return the judge of the next command: after ``cd`` relative paths mean other files."""
         program = command.words[0].text if command.words else ""
         if program not in {"cd", "pushd", "popd"}:
             return self
@@ -128,24 +128,24 @@ class _Judge:
         return replace(self, places=self.places.gone_to(target))
 
     def command(self, command: Simple, depth: int) -> None:
-        """Judge one program with what belongs to it."""
+        """Assess one program with its redirections and assignments."""
         for operator, target in command.redirects:
             self._redirect(operator, target)
         only_reads = bool(command.words) and command.words[0].text == "read"
         for name, value in command.assigned:
             if only_reads and name == "IFS":
-                continue  # it divides what is read, and nothing else
+                continue  # it only splits the input
             changes_what_runs(name, value, self.places, self.found)
         if not command.loop and command.words:
             self.words(command.words, depth)
 
     def words(self, words: Sequence[Word], depth: int, *, looked: bool = False) -> None:
-        """Judge a program and its arguments.
+        """Assess a program and its arguments.
 
         Args:
             words: The program first.
-            depth: Through how many others it is started.
-            looked: Its arguments were looked at already, as those of whatever starts it.
+            depth: The number of programs that it is started through.
+            looked: Its arguments were checked already, as those of the program that starts it.
         """
         first = words[0]
         self.found.steps += 1
@@ -170,14 +170,14 @@ class _Judge:
         self._script(words, depth)
 
     def _any_program(self, rest: Sequence[Word], depth: int) -> None:
-        """A program that is not known: it may be the worst one."""
+        """Assess an unknown program: it may be the worst one."""
         self._try_words([Word("rm"), *rest], depth)
         for flag, text in pairwise(rest):
             if flag.text == "-c" and not text.opaque:
                 self.text(text.text, depth + 1)
 
     def _script(self, words: Sequence[Word], depth: int) -> None:
-        """What a script of one's own does, as far as it would ruin something."""
+        """Assess a local script, as far as it would be destructive."""
         program = _base(words[0].text)
         path = danger_programs.script_of(program, words, self.places)
         if path is None:
@@ -192,10 +192,10 @@ class _Judge:
                 if each.key in _LASTING:
                     self.found.add(each.key, f"runs a script that {each.words}", hard=True)
 
-    # What is hidden in a text that another program runs
+    # Commands hidden in a text that another program runs
 
     def _try_hidden(self, reading: Reading, depth: int) -> None:
-        """Whatever stands in the text, in some code or other, may be what is run."""
+        """Assess every text in the command, in any encoding, as if it were run."""
         texts = hidden_texts(reading)
         for text in texts[:_MOST_TRIED]:
             self._try_text(text, depth)
@@ -238,7 +238,7 @@ class _Judge:
             self.found.add(each.key, each.words, hard=True)
 
     def _tried(self, ask: "Callable[[_Judge], None]") -> list[Danger]:
-        """What would be never done, were it so."""
+        """Return the findings that would be forbidden if this were run."""
         found = Found(steps=self.found.steps)
         ask(_Judge(self.places, found, trying=True))
         self.found.steps = found.steps
@@ -247,7 +247,7 @@ class _Judge:
     # Places
 
     def _arguments(self, program: str, words: Sequence[Word]) -> None:
-        """Names of places that hold secrets, whatever reads them."""
+        """Find names of places with secrets, whichever program reads them."""
         if program in _ONLY_WORDS:
             return
         for word in words:
@@ -270,12 +270,12 @@ class _Judge:
 
 
 def _is_fed(command: Simple) -> bool:
-    """Whether words that it reads become arguments."""
+    """Return whether input of the program becomes arguments."""
     return bool(command.words) and _base(command.words[0].text) in {"xargs", "parallel"}
 
 
 def _names_in(word: Word) -> set[str]:
-    """The paths that a word may stand for."""
+    """Return the paths that a word may stand for."""
     whole = {word.text, word.text.partition("=")[2], word.text.partition("@")[2]}
     if word.wild and "{" in word.text:
         whole |= set(re.split(r"[{},]", word.text))

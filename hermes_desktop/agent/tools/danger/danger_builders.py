@@ -1,4 +1,4 @@
-"""Programs with an option by which they run others, or write where one says."""
+"""Programs with an option that runs other programs, or that writes to a given place."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ _Check = Callable[[Sequence[Word], Places, Found], list[Inner]]
 
 
 def _runs(pattern: str) -> _Check:
-    """Options by which a program runs others."""
+    """Return a check for options by which a program runs others."""
     compiled = re.compile(pattern)
 
     def check(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
@@ -24,7 +24,7 @@ def _runs(pattern: str) -> _Check:
 
 
 def _values(args: Sequence[Word], *names: str) -> Iterator[Word]:
-    """Values of options: behind them, joined, or after a sign."""
+    """Yield the values of options: in the next word, joined, or after an equals sign."""
     for word, following in zip(args, [*args[1:], Word("")], strict=False):
         for name in names:
             if word.text == name:
@@ -43,7 +43,7 @@ def _both(*checks: _Check) -> _Check:
 
 
 def _outputs(*names: str) -> _Check:
-    """Options whose value is a place that is written."""
+    """Return a check for options whose value is a written file."""
 
     def check(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
         for value in _values(args, *names):
@@ -95,7 +95,7 @@ _HERE = re.compile(r"^([^@\s]{1,64}@)?(localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.
 
 
 def _ssh(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
-    """What is run on another machine is that one's; but it may be this one."""
+    """Return the remote command if it may be run on this machine; other machines are not judged."""
     here = next((at for at, each in enumerate(args) if _HERE.match(each.text)), None)
     return [] if here is None else [" ".join(each.text for each in args[here + 1 :])]
 
@@ -105,7 +105,7 @@ def _mapfile(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner
 
 
 def _evaluated(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    """``eval``: its words are shell text."""
+    """Assess ``eval``: its words are shell text."""
     if any(each.opaque for each in args):
         found.add("unreadable", "cannot be judged: it changes what later words mean")
     return [" ".join(each.text for each in args)]

@@ -1,4 +1,4 @@
-"""What programs that fetch and send over the network do with their arguments."""
+"""Assessment of programs that download and upload over the network."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ def _named_by_server(args: Sequence[Word], places: Places, found: Found) -> None
 def _options(
     args: Sequence[Word], values: str, names: Mapping[str, str]
 ) -> Iterator[tuple[str, Word]]:
-    """The options that matter, each with its value."""
+    """Yield the relevant options, each with its value."""
     for word, following in zip(args, [*args[1:], Word("")], strict=False):
         text = word.text
         if text.startswith("--"):
@@ -98,7 +98,7 @@ def _options(
 
 
 def _http(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    """``http`` and its like: a method in words, and fields that are sent."""
+    """Assess ``http`` and similar programs: a method as a word, and fields that are sent."""
     texts = [each.text for each in args if not each.text.startswith("-")]
     sends = {"POST", "PUT", "PATCH", "DELETE"} & {each.upper() for each in texts[:1]}
     if sends or any(re.match(r"^[\w-]+(:?=|=@|@)", each) for each in texts[1:]):

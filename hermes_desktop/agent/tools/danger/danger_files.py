@@ -1,4 +1,4 @@
-"""What programs do with files, and what else single ones do, as far as it may do harm."""
+"""Assessment of programs that work with files, and of some other single programs."""
 
 import fnmatch
 import re
@@ -15,7 +15,7 @@ _LONGEST_SCRIPT = 300
 
 
 def _flags(args: Sequence[Word]) -> set[str]:
-    """Short flags as letters, long ones as words."""
+    """Return short flags as letters, long ones as words."""
     flags: set[str] = set()
     for word in args:
         if word.text == "--":
@@ -97,7 +97,7 @@ def _find(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
 def _shows_secrets(
     texts: Sequence[str], starts: Sequence[str], places: Places, found: Found
 ) -> None:
-    """A program that reads whatever is found around the home."""
+    """Find a program that reads every file found around the home."""
     if not any(danger_paths.is_around_home(each, places) for each in starts):
         return
     names = [after for each, after in pairwise(texts) if "name" in each]
@@ -164,7 +164,7 @@ def _kill(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
 
 
 def _copies(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    """``cp``, ``mv``, ``ln``, ``install``, ``rsync``: the last operand is written."""
+    """Assess ``cp``, ``mv``, ``ln``, ``install``, ``rsync``: the last operand is written."""
     operands = _operands(args)
     for at, word in enumerate(args):
         if word.text in {"-t", "--target-directory"} and at + 1 < len(args):
@@ -339,7 +339,7 @@ def _init(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
 
 
 def _crossing(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    """``ip``: looking is fine."""
+    """Assess ``ip``: reading is harmless."""
     words = {each.text for each in args}
     if words & {"set", "add", "del", "delete", "flush", "replace", "change", "netns"}:
         found.add("system", "changes the network of this machine")

@@ -1,4 +1,4 @@
-"""Shells and interpreters: text as an argument, text from elsewhere, or a file."""
+"""Assessment of shells and interpreters: code as an argument, from elsewhere, or in a file."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,17 +43,17 @@ _TRACES = frozenset({"pdb", "cProfile", "profile", "trace", "runpy", "bdb", "doc
 
 
 def is_shell(program: str) -> bool:
-    """Whether it reads shell text."""
+    """Return whether a program reads shell text."""
     return program in _SHELLS
 
 
 def is_interpreter(program: str) -> bool:
-    """Whether it runs programs that are texts."""
+    """Return whether a program is an interpreter."""
     return _INTERPRETERS.match(program) is not None
 
 
 def operand_of(program: str, args: Sequence[Word]) -> Word | None:
-    """The file that is run; None where there is none."""
+    """Return the file that is run; None where there is none."""
     takes_value = _OF_SHELLS if is_shell(program) else _TAKES_VALUE.get(_kind(program), frozenset())
     at = 0
     while at < len(args):
@@ -68,7 +68,7 @@ def operand_of(program: str, args: Sequence[Word]) -> Word | None:
 
 
 def interpreted(program: str, args: Sequence[Word], found: Found) -> list[Inner]:
-    """Note what it runs; what can be judged as well is handed back."""
+    """Record what an interpreter runs; return the parts that can be assessed in turn."""
     operand = operand_of(program, args)
     before = list(args) if operand is None else _before(operand, args)
     if is_shell(program):
@@ -118,7 +118,7 @@ def _is_unseen(operand: Word) -> bool:
 
 
 def _module(args: Sequence[Word], found: Found) -> list[Inner]:
-    """``python -m``: a module with its arguments, which is like a program."""
+    """Assess ``python -m``: a module with its arguments, which is like a program."""
     if not args:
         return []
     name, rest = args[0].text, [each.text for each in args[1:]]
