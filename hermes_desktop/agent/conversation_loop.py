@@ -100,7 +100,10 @@ def ask(
 
 
 def _guarded(callback: Callable[[T], None] | None) -> Callable[[T], None]:
-    """Guard a callback: a failure is logged once, and it is not called again. The reply continues."""
+    """Guard a callback: after a failure, which is logged, it is not called again.
+
+    The reply matters more than the callback.
+    """
     broken = callback is None
 
     def tell(text: T) -> None:

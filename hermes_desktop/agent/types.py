@@ -1,4 +1,4 @@
-"""The words between the agent and whoever runs it."""
+"""The types shared by the agent and its callers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ ConversationMessage = dict[str, Any]
 """One entry of a history: ``role``, ``content`` and what ``get_messages_as_conversation`` adds."""
 
 StreamCallback = Callable[[str], None]
-"""Gets each piece of reply text, on the thread of the turn."""
+"""Receives each piece of reply text, on the thread of the turn."""
 
 
 class AgentResult(TypedDict, total=False):
-    """What a turn ended in. Names follow the field; every key may be missing in foreign results.
+    """The result of a turn. Names follow the field; every key may be missing in foreign results.
 
-    Ours always carries ``final_response``, ``session_id``, ``api_calls``, ``completed``,
+    Ours always contains ``final_response``, ``session_id``, ``api_calls``, ``completed``,
     ``interrupted``, ``failed``, ``partial``, ``error``, ``agent_persisted`` and
     ``written_message_ids``.
     """
@@ -47,7 +47,7 @@ class AgentResult(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """Something the model wants done.
+    """A tool call of the model.
 
     Attributes:
         id: Ties the result to the call; unique within one answer.
@@ -59,22 +59,22 @@ class ToolCall:
     arguments: str
 
     def stored(self) -> dict[str, Any]:
-        """The shape it has in ``messages.tool_calls`` and on the wire."""
+        """Return the call in the format of ``messages.tool_calls`` and of the API."""
         function = {"name": self.name, "arguments": self.arguments}
         return {"id": self.id, "type": "function", "function": function}
 
 
 @dataclass(frozen=True, slots=True)
 class ToolNews:
-    """A tool begins or is over, for whoever watches.
+    """The start or end of a tool, for listeners.
 
     Attributes:
         subject: What it works on, in one line without secrets.
         ok: None while it runs.
         seconds: How long it took.
-        step: Which answer of the model wants it, from 1.
-        arguments: What it was called with, without secrets.
-        result: What the model is told of it, likewise; "" while it runs.
+        step: Number of the model's answer that requested it, from 1.
+        arguments: Its arguments, without secrets.
+        result: The result for the model, likewise; "" while it runs.
     """
 
     call_id: str
@@ -89,13 +89,13 @@ class ToolNews:
 
 @dataclass(frozen=True, slots=True)
 class ContextNews:
-    """How much of what its model can be told a conversation takes now.
+    """The context usage of a conversation.
 
     Attributes:
-        used_tokens: With the last answer.
-        context_length: How much the model can be told; None when nobody knows.
-        threshold: From where on it is shortened; None when it is not.
-        about: It was estimated; else the model counted.
+        used_tokens: Tokens used with the last answer.
+        context_length: The size of the model's context; None if unknown.
+        threshold: The usage at which it is compressed; None if it never is.
+        about: It was estimated; otherwise the model counted it.
     """
 
     used_tokens: int
@@ -106,10 +106,10 @@ class ContextNews:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What a provider is asked: a finished list of messages in the wire's own shape.
+    """A request to a provider: a finished list of messages in the format of the API.
 
     Attributes:
-        tools: Definitions of the tools that may be called, in the wire's own shape.
+        tools: Definitions of the tools that may be called, in the format of the API.
     """
 
     model: str
@@ -130,7 +130,7 @@ class ReasoningDelta:
     """A piece of the model's thinking, not part of the reply.
 
     Attributes:
-        marked: It stood in the text between marks; else the server sent it apart from the text.
+        marked: It was in the text between marks; otherwise the server sent it separately.
     """
 
     text: str
@@ -138,12 +138,12 @@ class ReasoningDelta:
 
 
 RETRACTED = "What stands above of this reply was the model's thinking."
-"""For a person, where text that was shown cannot be taken away."""
+"""For the user, where text that was shown cannot be removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextRetracted:
-    """The text of this reply so far was thinking, as came out only now.
+    """The text of this reply so far turned out to be thinking.
 
     Attributes:
         text: All of it.
@@ -154,7 +154,7 @@ class TextRetracted:
 
 @dataclass(frozen=True, slots=True)
 class AskedAgain:
-    """The reply is asked for anew: what came of it so far does not count."""
+    """The reply is requested again: what was received so far is discarded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +162,11 @@ class Finished:
     """The reply is complete.
 
     Attributes:
-        finish_reason: ``stop``, ``length`` or what the endpoint said.
+        finish_reason: ``stop``, ``length`` or the value sent by the endpoint.
         input_tokens: From the usage chunk, 0 when the endpoint sent none.
-        tool_calls: What is to be done before the reply goes on.
-        cost_usd: What the endpoint says that the call costs; None when it says nothing.
-        instead: What stands in a conversation in the place of a reply without a word.
+        tool_calls: Calls to run before the reply continues.
+        cost_usd: The cost of the call reported by the endpoint; None when it reports none.
+        instead: The text stored in place of a reply without text.
     """
 
     finish_reason: str
@@ -182,11 +182,11 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class CallNote:
-    """Something about a call that the person should know; no part of the reply.
+    """A note about a call for the user; not part of the reply.
 
     Attributes:
-        text: One sentence; "" takes a passing note away.
-        lasting: It stays with the reply; else it goes when the call goes on.
+        text: One sentence; "" removes a passing note.
+        lasting: It stays with the reply; otherwise it is removed when the call continues.
     """
 
     text: str
@@ -195,7 +195,7 @@ class CallNote:
 
 @dataclass(frozen=True, slots=True)
 class CallBegun:
-    """The model has named a tool and begins to write what it wants of it; no part of the reply."""
+    """The model has named a tool and starts to write its arguments; not part of the reply."""
 
     name: str
 
@@ -205,39 +205,39 @@ StreamEvent = (
 )
 
 NoteListener = Callable[[CallNote | CallBegun | TextRetracted], None]
-"""Told of notes, of tools that are being asked for, and of text that was no part of the reply."""
+"""Receives notes, announced tool calls, and text that was not part of the reply."""
 
 TurnNews = ToolNews | ContextNews | CallNote | CallBegun | TextRetracted
 ToolListener = Callable[[TurnNews], None]
-"""Told of tools, of notes and of the context, on any thread of the turn."""
+"""Receives news of tools, notes and the context usage, on any thread of the turn."""
 
 
 class CancelSignal(Protocol):
-    """Tells a blocking call that it should end; a ``threading.Event`` is one."""
+    """Signals a blocking call to end; a ``threading.Event`` is one."""
 
     def is_set(self) -> bool:
-        """Whether the call should end now."""
+        """Return whether the call should end now."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """Which model answers, where, and with which key.
+    """A model with its address and its key.
 
     Attributes:
-        model: Name sent on the wire.
-        base_url: Up to and with ``/v1``; no slash at the end.
+        model: Name sent in requests.
+        base_url: Up to and including ``/v1``; without a trailing slash.
         api_key: Secret, or None for an endpoint without one. Never logged, never shown.
-        provider: Name for a person and for ``billing_provider``.
-        origin: Where the model was named, for a person ("config.yaml, model.default").
-        context_length: How much it can be told at once, as the settings say; None: they do not.
+        provider: Name for the user and for ``billing_provider``.
+        origin: Where the model was set, for the user ("config.yaml, model.default").
+        context_length: The configured size of its context; None if it is not configured.
         max_tokens: How long its answers may be, likewise.
         reasoning_effort: How much it should think; "" leaves that to it, ``none``: not at all.
-        service_tier: How fast it is to answer, in the provider's words; "" as usual.
-        ca_bundle: A file with certificates that this endpoint's own is trusted by, too.
-        request_timeout_s: How long it may be silent before it begins to answer; None: the usual.
-        stale_timeout_s: How long it may be silent in between; None: the usual.
-        wants_no_check: The settings say that its certificate is not to be looked at. It is.
+        service_tier: How fast it is to answer, as named by the provider; "" for the default.
+        ca_bundle: A file with certificates that are also trusted for this endpoint.
+        request_timeout_s: How long it may be silent before it begins to answer; None: the default.
+        stale_timeout_s: How long it may be silent in between; None: the default.
+        wants_no_check: The settings ask not to verify its certificate. It is verified anyway.
     """
 
     model: str
@@ -257,12 +257,12 @@ class ModelChoice:
 
     @property
     def host(self) -> str:
-        """Where it is asked, without a name and a password; the provider's name where nowhere."""
+        """The host of its address, without name and password; else the provider's name."""
         return urlsplit(self.base_url).netloc.rpartition("@")[2] or self.provider
 
     @property
     def who(self) -> str:
-        """Whom a sentence is about: a provider that people know by its name, else the server."""
+        """The subject of a sentence: the provider if it is known by its name, else the server."""
         return self.host if self.provider == "custom" else provider_title(self.provider)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What one call of a model used, in the fields of the store."""
+"""The usage of one model call, in the fields of the store."""
 
 from typing import Any
 
@@ -13,18 +13,18 @@ _TASKS = {
 
 
 def task_words(task: str) -> str:
-    """What beside answering a model was asked for, in words; "" for answering."""
+    """Return the auxiliary task of a model call in words; "" for answering."""
     return _TASKS.get(task, f"for {task.replace('_', ' ')}")
 
 
 def amounts_of(finished: Finished, choice: ModelChoice) -> dict[str, Any]:
-    """The figures of one answered call, as ``update_token_counts`` takes them.
+    """Return the figures of one answered call, as ``update_token_counts`` takes them.
 
-    A price that nobody named stays unknown; it is never guessed and never 0.
+    An unreported price stays unknown; it is never guessed and never 0.
 
     Args:
         finished: The end of the answer.
-        choice: Who gave it.
+        choice: The model that gave it.
     """
     known = finished.cost_usd is not None
     cached = finished.cache_read_tokens + finished.cache_write_tokens

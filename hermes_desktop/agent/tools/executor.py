@@ -1,4 +1,4 @@
-"""Runs what the model wants done: each call on a daemon thread, results in the order of calls."""
+"""Runs the model's tool calls: each on a daemon thread, results in the order of calls."""
 
 import json
 import logging
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 8
 MOST_CHARACTERS = 120_000
-"""How much of one result the model is told."""
+"""How much of one result the model receives."""
 _SUBJECT = 120
 _AFTER = ("post_tool_call", "transform_tool_result")
 _MOST_SESSIONS = 64
@@ -40,7 +40,7 @@ NOT_BEGUN = "The person stopped the turn before this began."
 
 @dataclass(slots=True)
 class _Begun:
-    """A call on its way."""
+    """A running call."""
 
     call: ToolCall
     tool: Tool | None = None
@@ -55,10 +55,10 @@ class ToolBox:
     """The tools of one agent; see :class:`~hermes_desktop.agent.turns.tool_rounds.Tools`.
 
     Args:
-        tools: What may be called.
-        setup: What they work with.
-        gate: Whoever is asked before something that may do harm.
-        prompt: What the system prompt of a new session says of them.
+        tools: The tools that may be called.
+        setup: Their environment.
+        gate: Decides on possibly harmful actions.
+        prompt: Their part of the system prompt of a new session.
     """
 
     def __init__(
@@ -73,22 +73,22 @@ class ToolBox:
 
     @property
     def folder(self) -> Path:
-        """Where they work unless a call names another folder."""
+        """The default working folder of the tools."""
         return self._setup.cwd
 
     def definitions(self) -> tuple[Mapping[str, Any], ...]:
-        """The tools in the wire's own shape."""
+        """Return the tools in the format of the API."""
         return self._definitions
 
     def prompt_part(self) -> str:
-        """What the system prompt of a new session says of them."""
+        """Return their part of the system prompt of a new session."""
         return self._prompt
 
     def close(self) -> None:
-        """Nothing outlives a turn."""
+        """Do nothing: nothing outlives a turn."""
 
     def run(self, calls: Sequence[ToolCall], turn: ToolTurn) -> list[ToolResult]:
-        """Do what is wanted: neighbours that change nothing at once, all else one by one."""
+        """Run the calls: adjacent read-only calls concurrently, all others one by one."""
         results: list[ToolResult] = []
         for parallel, group in groupby(calls, key=self._is_parallel):
             batch = list(group)
@@ -120,7 +120,7 @@ class ToolBox:
         return begun
 
     def _prepare(self, begun: _Begun, turn: ToolTurn) -> str:
-        """Why a call is not done, "" when it is."""
+        """Return why a call is not run, "" when it is."""
         tool = begun.tool
         if turn.cancel.is_set():
             return NOT_BEGUN
@@ -133,7 +133,7 @@ class ToolBox:
             begun.arguments = read_arguments(tool, begun.call.arguments)
         except ToolError as error:
             return str(error)
-        except Exception:  # a bug of ours; the call gets its answer all the same
+        except Exception:  # a bug of ours; the call is answered anyway
             log.exception("The arguments of %s could not be read", tool.name)
             return "The arguments could not be read."
         subject = str(begun.arguments.get(tool.subject, ""))
@@ -146,7 +146,7 @@ class ToolBox:
             answer = self._await(begun, begun.pending, turn)
         name, seconds = begun.call.name, time.monotonic() - begun.began
         ok = not answer.get("error")
-        well = ok and not answer.get("exit_code")  # a command that failed was run all the same
+        well = ok and not answer.get("exit_code")  # a command that failed did run
         text = self._text(answer)
         news = ToolNews(begun.call.id, name, begun.subject, well, seconds, turn.step)
         _tell(turn, replace(news, arguments=self._shown(begun.arguments), result=text))
@@ -179,7 +179,7 @@ class ToolBox:
         return clean_text(cut)
 
     def _shown(self, arguments: Arguments) -> Mapping[str, Any]:
-        """Arguments for whoever watches."""
+        """Return the arguments for display."""
         cleaned: Mapping[str, Any] = _cleaned(arguments, self._setup.clean)
         return cleaned
 
@@ -190,7 +190,7 @@ class ToolBox:
 
 
 def _cleaned(value: Any, clean: Any) -> Any:
-    """The value with secrets taken out of every text, before JSON escapes hide them."""
+    """Return the value with secrets removed from every text, before JSON escapes hide them."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):
@@ -209,7 +209,7 @@ def _tell(turn: ToolTurn, news: ToolNews) -> None:
         log.exception("A listener to tools failed")
 
 
-# What plugins hear and may say
+# Plugin hooks
 
 
 def _facts(tool_name: str, begun: _Begun, turn: ToolTurn) -> dict[str, Any]:
@@ -224,7 +224,7 @@ def _facts(tool_name: str, begun: _Begun, turn: ToolTurn) -> dict[str, Any]:
 
 
 def _blocked(tool: Tool, begun: _Begun, turn: ToolTurn) -> str:
-    """Why a plugin does not want it, "" when none minds. One that fails does not decide."""
+    """Return why a plugin blocks the call, "" when none does. A failing plugin does not decide."""
     if not plugins.has_callbacks("pre_tool_call"):
         return ""
     try:
@@ -239,7 +239,7 @@ def _blocked(tool: Tool, begun: _Begun, turn: ToolTurn) -> str:
 
 
 def _changed(begun: _Begun, text: str, turn: ToolTurn, seconds: float, *, ok: bool) -> str:
-    """Let plugins hear of a result, and put another text in its place."""
+    """Notify plugins of a result, which they may replace."""
     facts = _facts(begun.call.name, begun, turn) | {
         "result": text,
         "duration_ms": int(seconds * 1000),

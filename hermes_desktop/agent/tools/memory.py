@@ -1,4 +1,4 @@
-"""``memory``: what the assistant keeps of a person from one conversation to the next."""
+"""``memory``: what the assistant remembers of a user across conversations."""
 
 import logging
 from pathlib import Path
@@ -14,7 +14,7 @@ _BETWEEN = "\n§\n"
 
 
 def memory_prompt(home: Path) -> str:
-    """What is remembered, for the system prompt of a new session. Blocking; "" for nothing."""
+    """Return the memory for the system prompt of a new session. Blocking; "" if it is empty."""
     store, parts = MemoryStore(home), []
     for target, title in _TITLES.items():
         try:

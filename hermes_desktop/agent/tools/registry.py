@@ -1,4 +1,4 @@
-"""Which tools there are, and which of them a conversation gets."""
+"""All tools, and the selection for a conversation."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -32,14 +32,14 @@ _ELSEWHERE = frozenset({"web", "todo", "clarify"})
 
 
 def enabled_tools(config: Mapping[str, Any], platform: str) -> tuple[Tool, ...]:
-    """The tools of a conversation, in a fixed order.
+    """Return the tools of a conversation, in a fixed order.
 
-    The person at this machine gets all. Chats get those that touch nothing here; more only where
-    ``platform_toolsets.<platform>`` names them. ``agent.disabled_toolsets`` takes away everywhere.
+    The user at this machine gets all. Chats get those that access nothing here; more only where
+    ``platform_toolsets.<platform>`` names them. ``agent.disabled_toolsets`` removes tools from all.
 
     Args:
-        config: The decoded config.yaml; what makes no sense in it counts as not said.
-        platform: Where the conversation is held.
+        config: The decoded config.yaml; invalid values in it are ignored.
+        platform: Where the chat takes place.
     """
     everything = frozenset(tool.toolset for tool in TOOLS)
     wanted = everything if platform in HERE else _ELSEWHERE

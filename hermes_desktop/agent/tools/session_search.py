@@ -1,4 +1,4 @@
-"""``session_search``: what was said in earlier conversations on this machine."""
+"""``session_search``: full-text search of earlier conversations on this machine."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""``todo``: the steps of a longer task, for the model itself."""
+"""``todo``: the steps of a longer task, for the model's own use."""
 
 from hermes_desktop.agent.tools.base import Answer, Arguments, Tool, ToolContext, ToolError
 

@@ -42,32 +42,32 @@ from hermes_desktop.state.records.content_codec import clean_text
 log = logging.getLogger(__name__)
 
 INTERRUPTED = "interrupted"
-"""``finish_reason`` of a reply that is not whole: stopped by the person, or broken off."""
+"""``finish_reason`` of an incomplete reply: stopped by the user, or broken off."""
 
 
 class AIAgent:
-    """Runs turns, one at a time; it owns a provider and a history in memory, not a conversation.
+    """Runs turns, one at a time; holds a provider and a history in memory, not a conversation.
 
     Args:
-        provider: Who answers.
-        store: Where the turns are kept; written by the agent itself.
-        prompts: Where the system prompts are kept that it sends.
+        provider: The model provider.
+        store: Where turns are stored; written by the agent itself.
+        prompts: Where the system prompts it sends are stored.
         session_id: The session it starts with.
         source: ``sessions.source`` of a row it creates.
         clock: For the date in a new system prompt.
-        soul_path: The person's description of the assistant.
+        soul_path: The user's description of the assistant.
         session_fields: Further columns of a row it creates, as ``create_session`` takes them.
-        tools: What it can do beside talking; None for nothing.
-        max_turns: How often the model is asked in one turn.
-        room: Keeps conversations within what the model can be told; None: nobody does.
-        titles: Names conversations; None: nobody does.
+        tools: The tools; None for none.
+        max_turns: How often the model is called in one turn.
+        room: Keeps conversations within the context of the model; None: they are not compressed.
+        titles: Titles conversations; None: they are not titled.
 
     Attributes:
         session_id: The session of the next turn.
-        on_moved: Told where a conversation goes on, on the turn's thread; None: nobody.
-        tells_tools: Whoever runs it may listen to its tools.
-        says_what_it_heard: :meth:`steer` takes what is told once a hint is stored.
-        tells_plugins: Plugins hear of its turns from itself; who runs it need not tell them.
+        on_moved: Called with the session a conversation continues in, on the turn's thread.
+        tells_tools: Its caller may listen to its tools.
+        says_what_it_heard: :meth:`steer` takes a callback for when a hint is stored.
+        tells_plugins: It notifies plugins of its turns itself; its caller need not.
     """
 
     tells_plugins = True
@@ -113,7 +113,7 @@ class AIAgent:
 
     @property
     def model(self) -> str:
-        """Name of the model that answers."""
+        """The name of the model that answers."""
         return self._provider.choice.model
 
     # ------------------------------------------------------------------------- between two turns
@@ -125,14 +125,14 @@ class AIAgent:
         *,
         has_row: bool = False,
     ) -> None:
-        """Say which session the next turn belongs to.
+        """Set the session of the next turn.
 
         Args:
             session_id: The session.
-            history: What to go on from; None keeps what is in memory for the same session, and
-                reads another one from the store.
-            has_row: The session is known to have a row. If that is gone when the turn begins, the
-                session was deleted, and no new row is made.
+            history: The history to continue; None keeps the one in memory for the same session, and
+                reads that of another session from the store.
+            has_row: The session is known to have a row. If the row is gone when the turn begins,
+                the session was deleted, and no new row is created.
         """
         if session_id != self.session_id:
             self.session_id = session_id
@@ -146,22 +146,22 @@ class AIAgent:
         self._row_seen = self._row_seen or has_row or bool(history)
 
     def interrupt(self, message: str | None = None) -> None:
-        """Stop the turn that runs now; without one nothing happens. Any thread."""
+        """Stop the running turn; does nothing if there is none. Thread-safe."""
         if message:
             log.info("Interrupted: %s", message)
         self._cancel.set()
 
     def steer(self, text: str, heard: Heard | None = None) -> bool:
-        """Tell the running turn something, behind the result of its next tool. Any thread.
+        """Send a hint to the running turn, after the result of its next tool. Thread-safe.
 
-        What no tool comes for stands in the result of the turn as ``pending_steer``.
+        Hints that no tool result follows are returned in the turn's result as ``pending_steer``.
 
         Args:
-            text: What the person says.
-            heard: Told once it is stored with what the model is told.
+            text: The user's text.
+            heard: Called once it is stored with the model's input.
 
         Returns:
-            False when no turn runs that could be told.
+            False when no turn accepts hints.
         """
         return self._tools is not None and self._steering.add(clean_text(text), heard)
 
@@ -172,7 +172,7 @@ class AIAgent:
             self.room.care.close()
 
     def close(self) -> None:
-        """Stop what runs and let go of everything."""
+        """Stop the running turn and release all resources."""
         self.interrupt()
         self.release_clients()
         if self._tools is not None:
@@ -196,29 +196,29 @@ class AIAgent:
         turn_note: str = "",
         platform_message_id: str | None = None,
     ) -> AgentResult:
-        """Store what the person wrote, ask, store the reply. Blocking; on the turn's own thread.
+        """Store the user's message, call the model, store the reply. Blocking; on the turn's thread.
 
         Args:
-            user_message: What the person wrote; halves of surrogate pairs become U+FFFD.
+            user_message: The user's message; halves of surrogate pairs become U+FFFD.
             system_message: Added to the system prompt when that is built, in the first turn.
             conversation_history: Replaces the history in memory.
             task_id: Name of the turn for logs.
-            stream_callback: Gets each piece of the reply.
-            reasoning_callback: Gets each piece of the model's thinking.
-            persisted_callback: Gets the id of each stored row, the person's first.
-            tool_callback: Told of tools as they come and go, of notes, of the context; any thread.
-            turn_note: Stands before the message in what the model is told, now and whenever the
-                conversation is told again; what is stored as typed does not have it.
-            platform_message_id: What the platform calls the message.
+            stream_callback: Receives each piece of the reply.
+            reasoning_callback: Receives each piece of the model's thinking.
+            persisted_callback: Receives the id of each stored row, the user's first.
+            tool_callback: Receives starts and ends of tools, notes, the context usage; any thread.
+            turn_note: Precedes the message in the model's input, now and whenever the conversation
+                is sent again; not part of the stored text as typed.
+            platform_message_id: The platform's id of the message.
 
         Returns:
-            How it went. A model that does not answer is a result with ``failed``, as is a session
-            whose row was deleted meanwhile (``error_kind`` is then ``session_gone``).
+            The result. It has ``failed`` set if the model does not answer, or if the session's row
+            was deleted meanwhile (``error_kind`` is then ``session_gone``).
 
         Raises:
             UsageError: The text is blank.
             StateError: The store failed before the text was stored.
-            BusyError: Likewise, because others hold the store.
+            BusyError: Likewise, because other programs hold the store.
         """
         cancel, text = threading.Event(), text_to_send(user_message)
         self._cancel = cancel
@@ -264,7 +264,7 @@ class AIAgent:
         return result
 
     def _run(self, rounds: ToolRounds) -> AgentResult:
-        """Ask until the turn is over; meanwhile it can be told things."""
+        """Run the rounds until the turn is over; hints are accepted meanwhile."""
         self._steering.begin()
         try:
             reply = rounds.run()
@@ -276,19 +276,19 @@ class AIAgent:
         return result
 
     def _follow_others(self, cancel: CancelSignal, heard: ToolListener | None) -> None:
-        """Go where the conversation goes on, once nobody else shortens it any more."""
+        """Wait for a compression by other programs, and switch to the session it continues in."""
         if self.room is None:
             return
         self.room.listener = heard
         goes_on_in = self.room.goes_on_in(self.session_id, cancel) if self._row_seen else None
         if goes_on_in is not None:
-            self._history = None  # read anew
+            self._history = None  # read again
             self._go_on_in(goes_on_in)
 
     def _make_room(
         self, prompt: str, history: list[ConversationMessage], writer: RowWriter, hooks: TurnHooks
     ) -> list[ConversationMessage]:
-        """Shorten the conversation, if the coming request would be too long for the model."""
+        """Compress the conversation, if the coming request would be too long for the model."""
         if self.room is None:
             return history
         done = self.room.before_turn(self.session_id, prompt, history, self._cancel)
@@ -301,7 +301,7 @@ class AIAgent:
         return self._history
 
     def _go_on_in(self, session_id: str) -> None:
-        """The conversation goes on in this session."""
+        """Continue in this session."""
         moved = session_id != self.session_id
         self.session_id = session_id
         set_current_session_id(session_id)
@@ -311,7 +311,7 @@ class AIAgent:
     def _let_plugins_add(
         self, hooks: TurnHooks, text: str, history: list[ConversationMessage]
     ) -> None:
-        """Add what plugins say to the message that the model is told; its own text stays."""
+        """Append the plugins' context to the model's input; the message itself stays."""
         is_first_turn = len(history) == 1
         if is_first_turn:
             hooks.session_started()
@@ -323,15 +323,15 @@ class AIAgent:
         try:
             self._store.set_latest_user_api_content(self.session_id, text, asked["api_content"])
         except HermesError as error:
-            # It is told now; told again later without it, the model reads a little anew.
+            # It is sent now; without it in later requests, the model reads a little again.
             log.warning("What plugins added is not kept: %s", error.title)
 
     def _prepare(self, system_message: str | None) -> tuple[str, list[ConversationMessage]]:
-        """The prompt and the history of this turn; makes the row when there is none yet."""
+        """Return the prompt and the history of this turn; creates a missing row."""
         row = self._store.get_session(self.session_id)
         if row is None and self._row_seen:
             raise NotFoundError("The session is gone.")
-        prompt = self._prompt(system_message)  # kept before there is a row
+        prompt = self._prompt(system_message)  # stored before there is a row
         if row is None:
             fields = {"model": self.model, **self._session_fields}
             self._store.create_session(self.session_id, self._source, **fields)
@@ -341,7 +341,7 @@ class AIAgent:
         return prompt, self._history
 
     def _prompt(self, system_message: str | None) -> str:
-        """The system prompt of the session, the same for every turn and every process of ours."""
+        """Return the session's system prompt, the same for every turn and all our processes."""
         prompt = known = self._cached_system_prompt
         if prompt is None or self._prompt_kept_for != self.session_id:
             prompt = self._prompts.settle(
@@ -352,7 +352,7 @@ class AIAgent:
         return prompt
 
     def _conclude(self, reply: Reply, rounds: ToolRounds) -> AgentResult:
-        """Store what came last and say how it went."""
+        """Store the last reply and return the result."""
         text = without_memory(reply.text)
         reason = reply.finished.finish_reason if reply.finished else INTERRUPTED
         lost = rounds.lost

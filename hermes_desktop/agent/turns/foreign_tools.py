@@ -1,7 +1,7 @@
-"""Tools that a system prompt of another program speaks of and that an agent here does not have.
+"""Tools in another program's system prompt that agents here do not have.
 
-A session that began in `hermes` goes on with the prompt that `hermes` stored. That prompt names its
-tools; a model that believes it would call them, and every such call would fail.
+A session that began in `hermes` continues with the prompt that `hermes` stored. That prompt names
+its tools; a model would call them, and every such call would fail.
 """
 
 import re
@@ -28,7 +28,7 @@ _CALLED_A_TOOL = re.compile(r"\b([a-z][a-z0-9_]*) tool\b|`([a-z][a-z0-9_]*)`")
 
 
 def missing_tools(prompt: str, offered: Collection[str]) -> tuple[str, ...]:
-    """The tools that a prompt names and that are not offered, sorted."""
+    """Return the tools that a prompt names and that are not offered, sorted."""
     words = set(_WORD.findall(prompt))
     called = {name for match in _CALLED_A_TOOL.findall(prompt) for name in match if name}
     named = words & (_KNOWN - _PLAIN) | called & _KNOWN
@@ -38,9 +38,9 @@ def missing_tools(prompt: str, offered: Collection[str]) -> tuple[str, ...]:
 
 
 def with_missing_tools(prompt: str, offered: Collection[str]) -> str:
-    """The prompt, with a last paragraph on the tools that it names and that are not offered.
+    """Append a paragraph to a prompt on the tools it names that are not offered.
 
-    What stood there stays as it is, so that endpoints can reuse what they have read of it.
+    The existing text stays as it is, so that endpoints can reuse their cached prefix.
     """
     missing = missing_tools(prompt, offered)
     if not missing:

@@ -1,4 +1,4 @@
-"""What the model is told before anything else: built once per session, then sent as it was kept."""
+"""The system prompt: built once per session, then sent as it was stored."""
 
 import logging
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ DEFAULT_IDENTITY = (
 
 @dataclass(frozen=True, slots=True)
 class PromptBuilder:
-    """Makes the first prompt of ours that a session gets.
+    """Builds our first prompt of a session.
 
     Attributes:
         clock: For the date.
-        soul_path: The person's own description of the assistant, or None.
-        tools: What the agent can do beside talking; None for nothing.
+        soul_path: The user's own description of the assistant, or None.
+        tools: The agent's tools; None for none.
     """
 
     clock: Clock
@@ -37,12 +37,12 @@ class PromptBuilder:
     tools: Tools | None
 
     def build(self, stored: str | None, system_message: str | None) -> str:
-        """Compose it. Blocking: reads files.
+        """Compose the prompt. Blocking: reads files.
 
         Args:
-            stored: The prompt in the session's row. Another program put it there, or an earlier
-                version of this one; the session goes on with it.
-            system_message: What the caller adds to a prompt that is built here.
+            stored: The prompt in the session's row, from another program, or an earlier version of
+                this one; the session continues with it.
+            system_message: The caller's addition to a prompt that is built here.
         """
         tools = self.tools
         if stored:
@@ -58,15 +58,15 @@ def build_system_prompt(now: datetime, soul_path: Path | None, context: str | No
 
     Args:
         now: Local time; the day goes into the prompt.
-        soul_path: The person's own description of the assistant, or None.
-        context: What the caller adds for this session.
+        soul_path: The user's own description of the assistant, or None.
+        context: The caller's addition for this session.
     """
     parts = [read_identity(soul_path), (context or "").strip(), _date_line(now)]
     return "\n\n".join(part for part in parts if part)
 
 
 def read_identity(soul_path: Path | None) -> str:
-    """Text of SOUL.md, cut at :data:`SOUL_LIMIT`; our own text when there is none to read."""
+    """Return the text of SOUL.md, cut at :data:`SOUL_LIMIT`, or the default identity."""
     if soul_path is None or not soul_path.is_file():
         return DEFAULT_IDENTITY
     try:
@@ -78,7 +78,7 @@ def read_identity(soul_path: Path | None) -> str:
     if len(text) > SOUL_LIMIT:
         log.warning("%s is cut after %d characters", soul_path, SOUL_LIMIT)
         text = text[:SOUL_LIMIT]
-    # SQLite takes NUL, but other readers of the column end there.
+    # SQLite accepts NUL, but other readers of the column stop there.
     return text.replace("\x00", "").strip() or DEFAULT_IDENTITY
 
 

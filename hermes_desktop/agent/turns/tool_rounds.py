@@ -1,4 +1,4 @@
-"""Asks the model, does what it wants done, tells it the results, until its last word."""
+"""The loop of a turn: calls the model, runs its tool calls and returns their results to it."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from hermes_desktop.state.conversations.conversation import without_memory
 log = logging.getLogger(__name__)
 
 MAX_TURNS = 90
-"""How often the model is asked in one turn, unless ``agent.max_turns`` says otherwise."""
+"""How often the model is called in one turn, by default of ``agent.max_turns``."""
 SUM_UP = (
     "No more tools can be used in this turn: the limit of steps is reached. Say in a few sentences "
     "what was done, what was found, and what is still open."
@@ -35,7 +35,7 @@ SUM_UP = (
 
 
 MOST_SENSELESS = 5
-"""How many answers in a row may hold nothing but calls that make no sense."""
+"""How many answers in a row may consist of invalid calls only."""
 NO_SENSE = (
     "Your last tool calls made no sense, one after the other, and no more are done in this turn. "
     "Say in a few sentences what you wanted to do and what stood in the way."
@@ -44,10 +44,10 @@ NO_SENSE = (
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of one call, as the model is told it and as it is stored.
+    """The result of one call, as it is sent to the model and stored.
 
     Attributes:
-        made_sense: It was a call of a tool that there is, whole and with fitting arguments.
+        made_sense: It was a complete call of an existing tool with valid arguments.
     """
 
     call_id: str
@@ -61,9 +61,9 @@ class ToolTurn:
     """The turn that tools work for.
 
     Attributes:
-        listener: Told when each begins and is over; any thread; None: nobody.
-        cut_off: The answer ended before it was whole: nothing of it is done.
-        step: Which answer of the model it is, from 1.
+        listener: Notified when each tool begins and ends; any thread; None for no listener.
+        cut_off: The answer was cut off: none of its calls is run.
+        step: Number of the model's answer, from 1.
     """
 
     session_id: str
@@ -75,31 +75,31 @@ class ToolTurn:
 
 
 class Tools(Protocol):
-    """What an agent can do beside talking."""
+    """The tools of an agent."""
 
     def definitions(self) -> tuple[Mapping[str, Any], ...]:
-        """The tools in the wire's own shape; the same bytes for the life of the agent."""
+        """Return the tools in the format of the API; the same bytes for the life of the agent."""
         ...
 
     def prompt_part(self) -> str:
-        """What the system prompt of a new session says of them; "" for nothing. Blocking."""
+        """Return their part of the system prompt of a new session; "" for none. Blocking."""
         ...
 
     def run(self, calls: Sequence[ToolCall], turn: ToolTurn) -> list[ToolResult]:
-        """Do what is wanted: one result for each call, in their order. Blocking; never raises.
+        """Run the calls: one result for each call, in their order. Blocking; never raises.
 
         When the turn is cancelled the results come within a fraction of a second, and say so.
         """
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Who hears of a turn while it runs."""
+    """The listeners of a running turn."""
 
     text: StreamCallback | None = None
     reasoning: StreamCallback | None = None
@@ -111,17 +111,17 @@ class ToolRounds:
     """One turn from the stored question to the last reply. Blocking; on the turn's thread.
 
     Attributes:
-        provider: Who is asked.
-        tools: None for a model that only talks.
-        most: How often it is asked at most.
+        provider: The model provider.
+        tools: None for a model without tools.
+        most: The maximum number of model calls.
         history: The conversation with the question; grows.
         writer: Stores calls and results as they come.
-        count: Told of each reply, for the token counts.
-        room: Makes room for the next request; None: nothing is ever shortened.
-        steering: What the person says meanwhile; told behind the next result.
-        asked: How often the model was asked.
+        count: Called with each reply, for the token counts.
+        room: Compresses before the next request; None: nothing is ever compressed.
+        steering: The user's hints, sent after the next result.
+        asked: How often the model was called.
         lost: Why something could not be stored; the turn ends with it.
-        senseless: How many answers in a row held only calls that make no sense.
+        senseless: How many answers in a row contained only invalid calls.
     """
 
     provider: ChatProvider
@@ -141,7 +141,7 @@ class ToolRounds:
     senseless: int = 0
 
     def run(self) -> Reply:
-        """Ask until there is nothing more to do; the last reply, which is not stored yet."""
+        """Run until there is nothing more to do; return the last reply, which is not stored yet."""
         reply = self._run()
         instead = reply.finished.instead if reply.finished is not None else ""
         if instead and not reply.text.strip():
@@ -196,7 +196,7 @@ class ToolRounds:
         return reply
 
     def _do(self, reply: Reply, calls: Sequence[ToolCall]) -> bool:
-        """Store the calls, do them, store the results; False when nothing more can be stored."""
+        """Store the calls, run them, store the results; False when nothing more can be stored."""
         assert self.tools is not None  # noqa: S101 - the caller looked
         assert reply.finished is not None  # noqa: S101 - likewise
         reason = reply.finished.finish_reason
@@ -227,7 +227,7 @@ class ToolRounds:
         )
 
     def _keep_last(self, result: ToolResult) -> bool:
-        """Store the last result of a round, with what the person said meanwhile."""
+        """Store the last result of a round, with the user's hints."""
         hints = self.steering.take() if self.steering is not None else ()
         if not self._keep(result, hints):
             if self.steering is not None:

@@ -1,7 +1,7 @@
-"""What plugins hear of one turn, and what they may change of it.
+"""The plugin hooks of one turn, and what they may change.
 
-Where nobody listens to a hook nothing is made for it. Whatever a plugin does, the turn goes on:
-each callback is bounded by the registry, and a person who stops the turn does not wait for one.
+Nothing is computed for a hook without callbacks. Whatever a plugin does, the turn continues: each
+callback is bounded by the registry, and stopping the turn does not wait for one.
 """
 
 import copy
@@ -29,7 +29,7 @@ from hermes_desktop.state.records.content_codec import clean_text
 log = logging.getLogger(__name__)
 
 MOST_CONTEXT = 100_000
-"""How many characters plugins together may add to a message."""
+"""How many characters all plugins together may add to a message."""
 
 
 class TurnHooks:
@@ -37,10 +37,10 @@ class TurnHooks:
 
     Args:
         session_id: The session.
-        task_id: What the caller calls the turn.
-        choice: Which model is asked.
-        source: Where the session is from, if no chat is known.
-        cancel: Ends the waiting for an answer.
+        task_id: The caller's name of the turn.
+        choice: The model.
+        source: The session's source, if no chat is known.
+        cancel: Ends the wait for an answer.
     """
 
     def __init__(
@@ -88,24 +88,24 @@ class TurnHooks:
         }
 
     def move(self, session_id: str) -> None:
-        """Name this session from now on: the conversation goes on there."""
+        """Use this session from now on: the conversation continues there."""
         self._session_id = session_id
 
-    # Before the model is asked
+    # Before the model is called
 
     def session_started(self) -> None:
-        """The first turn of a session begins."""
+        """Report that the first turn of a session begins."""
         self._tell("on_session_start", lambda: self._who)
 
     def context(
         self, text: str, history: Sequence[ConversationMessage], *, is_first_turn: bool
     ) -> str:
-        """What plugins add to the message, "" for nothing.
+        """Return what plugins add to the message, "" for nothing.
 
         Args:
-            text: What the person wrote.
+            text: The user's message.
             history: The conversation with it.
-            is_first_turn: Nothing was said before.
+            is_first_turn: There are no earlier messages.
         """
         answers = self._ask(
             "pre_llm_call",
@@ -122,7 +122,7 @@ class TurnHooks:
         return clean_text("\n\n".join(texts)[:MOST_CONTEXT])
 
     def asking(self, request: ChatRequest) -> None:
-        """The model is about to be asked."""
+        """Report that the model is about to be called."""
         self._asked += 1
         self._asked_at = (time.time(), time.monotonic())
 
@@ -145,7 +145,7 @@ class TurnHooks:
     # After it
 
     def answered(self, request: ChatRequest, reply: Reply) -> None:
-        """The model answered, or did not."""
+        """Report that the model answered, or failed to."""
         if reply.error is not None:
             error = reply.error
             self._tell(
@@ -186,12 +186,12 @@ class TurnHooks:
         return {"started_at": began, "ended_at": began + took, "api_duration": took}
 
     def over(self, result: AgentResult, text: str, history: Sequence[ConversationMessage]) -> None:
-        """The turn is over: let plugins change what is delivered, and tell them.
+        """End the turn: let plugins change what is delivered, and notify them.
 
         Args:
-            result: How it went; its ``final_response`` may become another one. What is stored
-                stays what the model said.
-            text: What the person wrote.
+            result: The result; its ``final_response`` may be replaced. The stored reply stays that
+                of the model.
+            text: The user's message.
             history: The conversation.
         """
         reply = result.get("final_response") or ""
@@ -221,7 +221,7 @@ class TurnHooks:
         texts = (clean_text(each) for each in answers if isinstance(each, str) and each)
         return next(texts, reply)
 
-    # Calling
+    # Calls
 
     def _tell(self, name: str, facts: Callable[[], dict[str, Any]]) -> None:
         if plugins.has_callbacks(name):

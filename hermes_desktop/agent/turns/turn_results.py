@@ -1,4 +1,4 @@
-"""How a turn went, put into the words of :class:`AgentResult`."""
+"""Builds the :class:`AgentResult` of a turn."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from hermes_desktop.core.errors import HermesError, NotFoundError
 
 
 def gone_error(session_id: str) -> NotFoundError:
-    """The row was deleted while we went on with it."""
+    """Return the error for a session whose row was deleted during the turn."""
     return NotFoundError(
         "This session is no longer there.",
         f"Another program deleted {session_id}.",
@@ -19,7 +19,7 @@ def gone_error(session_id: str) -> NotFoundError:
 def failed_result(
     session_id: str, error: HermesError, kind: str, history: Sequence[ConversationMessage]
 ) -> AgentResult:
-    """A turn that ended before the model was asked."""
+    """Return the result of a turn that ended before the model was called."""
     result = _base(session_id, history, [])
     result.update({"failed": True, "turn_exit_reason": kind})
     _add_error(result, error, kind)
@@ -33,11 +33,11 @@ def finished_result(
     written: list[int],
     lost: HermesError | None,
 ) -> AgentResult:
-    """A turn in which the model was asked.
+    """Return the result of a turn in which the model was called.
 
     Args:
         session_id: The session.
-        reply: What came.
+        reply: The reply.
         history: The history in memory after the turn.
         written: Ids of the rows it stored.
         lost: Why the reply could not be stored, None when it was or when there was none.

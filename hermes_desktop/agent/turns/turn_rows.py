@@ -1,4 +1,4 @@
-"""The rows that one turn stores, in their order."""
+"""Writer of the rows that one turn stores, in order."""
 
 import logging
 from collections.abc import Callable
@@ -12,16 +12,16 @@ from hermes_desktop.state.records.content_codec import clean_text
 log = logging.getLogger(__name__)
 
 PersistedCallback = Callable[[int], None]
-"""Gets the id of each row that was stored, on the thread of the turn."""
+"""Receives the id of each stored row, on the thread of the turn."""
 
 
 class RowWriter:
-    """Appends the rows of one turn and remembers their ids.
+    """Appends the rows of one turn and records their ids.
 
     Args:
-        store: Where they go.
-        session_id: Whose they are.
-        persisted: Told of each.
+        store: The store to write to.
+        session_id: The session of the rows.
+        persisted: Called with each row id.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class RowWriter:
         self.ids: list[int] = []
 
     def move(self, session_id: str) -> None:
-        """Write to this session from now on: the conversation goes on there."""
+        """Write to this session from now on: the conversation continues there."""
         self._session_id = session_id
 
     def write(self, role: str, content: str, **fields: Any) -> None:
@@ -53,9 +53,10 @@ class RowWriter:
 
 
 def sent_fields(text: str, note: str) -> dict[str, str]:
-    """The column for what is sent, where that is not what reading the row would give.
+    """Return the column for the sent text, where reading the row would give a different one.
 
-    That is so with a note, and with a typed mark of remembered text: reading rows cuts it out.
+    That is the case with a note, and with a typed mark of remembered text, which is removed when
+    rows are read.
     """
     if note.strip():
         return {"api_content": f"{note.strip()}\n\n{text}"}
@@ -63,7 +64,7 @@ def sent_fields(text: str, note: str) -> dict[str, str]:
 
 
 def text_to_send(typed: str) -> str:
-    """What a person typed, as it is stored and sent.
+    """Return the user's typed text, as it is stored and sent.
 
     Raises:
         UsageError: It is blank.

@@ -1,4 +1,4 @@
-"""The history of a session, made into the messages an endpoint accepts.
+"""Converts the history of a session into the messages an endpoint accepts.
 
 Pure, and stable: the same history gives the same messages, and a longer history begins with those
 of the shorter one, so that an endpoint can reuse what it has already read.
@@ -28,10 +28,10 @@ def wire_messages(
 ) -> tuple[WireMessage, ...]:
     """Compose the messages of a request.
 
-    Only what the wire knows is taken over (role, content, tool calls and their ids), and
+    Only fields of the API are taken over (role, content, tool calls and their ids), and
     ``api_content`` in place of ``content``. A tool call without its result, and a result without
-    its call, are told as text, for an endpoint refuses them and their words should not be lost.
-    Neighbouring messages of the person are joined.
+    its call, are sent as text, because endpoints refuse them and their content should not be lost.
+    Adjacent messages of the user are joined.
     """
     entries = [entry for entry in history if entry.get("role") != "session_meta"]
     wire: list[WireMessage] = []
@@ -56,7 +56,7 @@ def wire_messages(
 
 
 def _add(wire: list[WireMessage], message: WireMessage) -> None:
-    """Append, or join with the one before when both are plain and of the same speaker."""
+    """Append, or join with the previous message when both are plain and of the same role."""
     if not message["content"] and "tool_calls" not in message:
         return
     last = wire[-1] if wire else None
@@ -86,7 +86,7 @@ def _as_parts(content: Any) -> list[Any]:
 def _add_answer(
     wire: list[WireMessage], entry: ConversationMessage, results: Sequence[ConversationMessage]
 ) -> None:
-    """An assistant's message, with those of its calls that have a result, and the results."""
+    """Add an assistant's message, with its calls that have a result, and the results."""
     calls = _calls(entry.get("tool_calls"))
     answers: dict[str, ConversationMessage] = {}
     orphans: list[ConversationMessage] = []
@@ -115,7 +115,7 @@ def _add_answer(
 
 
 def _calls(stored: Any) -> list[dict[str, Any]]:
-    """Calls in the wire's shape; older rows have name and arguments on the top level."""
+    """Return calls in the API's format; older rows have name and arguments on the top level."""
     calls: list[dict[str, Any]] = []
     for call in stored if isinstance(stored, list | tuple) else ():
         if not isinstance(call, Mapping):
@@ -134,10 +134,10 @@ def _calls(stored: Any) -> list[dict[str, Any]]:
 
 
 def _arguments(stored: Any) -> str:
-    """Arguments as every endpoint takes them: a JSON object, in the bytes in which it was stored.
+    """Return arguments every endpoint accepts: a JSON object, in the bytes in which it was stored.
 
-    What a model wrote may be broken. Many servers read it, and would refuse the whole conversation
-    for it, now and ever after.
+    A model's arguments may be broken. Many servers parse them, and would refuse the whole
+    conversation for it, now and in every later request.
     """
     if not isinstance(stored, str):
         stored = json.dumps(stored if stored is not None else {}, ensure_ascii=False)
@@ -170,9 +170,9 @@ def _flat(entry: ConversationMessage) -> str:
 
 
 def _content(entry: ConversationMessage) -> Any:
-    """Text, or the list of parts as it is when the wire knows each of them; else its text.
+    """Return text, or the list of parts if the API supports each of them; else its text.
 
-    Thinking that an earlier version, or another program, stored as part of a reply is left out.
+    Thinking that an earlier version, or another program, stored as part of a reply is removed.
     """
     sent = entry.get("api_content")
     if isinstance(sent, str) and sent:

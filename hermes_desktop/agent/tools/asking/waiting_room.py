@@ -20,9 +20,10 @@ from hermes_desktop.core.clock import Clock
 log = logging.getLogger(__name__)
 
 Reason = Literal["answered", "timeout", "stopped", "nobody", "gone", "ended"]
-"""How a wait ended: an answer, the time-out, a stopped turn, no attendant, no attendant any more, or
+"""How a wait ended.
 
-the end of the program.
+In this order: an answer, the time-out, a stopped turn, no attendant, loss of the last attendant,
+or the end of the program.
 """
 _LOOK_S = 0.05
 

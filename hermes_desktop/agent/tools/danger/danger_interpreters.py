@@ -141,7 +141,7 @@ def _tells_text(kind: str, flag: str) -> bool:
 
 
 def _letters(kind: str, flag: str) -> Iterator[str]:
-    """The flags of a cluster; what follows one that takes a value is its value."""
+    """Yield the flags of a cluster; the text after a flag that takes a value is its value."""
     takes_value = _TAKES_VALUE.get(kind, frozenset())
     for letter in flag[1:]:
         yield letter

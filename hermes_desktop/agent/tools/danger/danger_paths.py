@@ -1,4 +1,4 @@
-"""Which places on a disk need care: what the system is made of, what starts by itself, secrets."""
+"""Sensitive places on a disk: the system, files that run automatically, secrets."""
 
 import os
 import re
@@ -48,11 +48,11 @@ class Places:
     """Where a command or a file tool works.
 
     Attributes:
-        cwd: The folder of the work.
-        user_home: The person's home folder.
+        cwd: The working folder.
+        user_home: The user's home folder.
         home: The Hermes home.
-        root: Where the work began, after a command went to another folder; None: in ``cwd``.
-        known: False: ``cwd`` stands for a folder that is only known later.
+        root: The original working folder, after a command went to another one; None: ``cwd``.
+        known: False: ``cwd`` is a placeholder for a folder that is only known at run time.
     """
 
     cwd: Path
@@ -62,17 +62,17 @@ class Places:
     known: bool = True
 
     def gone_to(self, text: str | None) -> "Places":
-        """The same after ``cd``; None for a folder that is only known later: then the worst."""
+        """Return the places after ``cd``; None for an unknown folder: then the worst is assumed."""
         path = "/etc" if text is None else self.absolute(text)
         known = text is not None and (self.known or text.startswith(("/", "~")))
         return replace(self, cwd=Path(path), root=self.root or self.cwd, known=known)
 
     def knows(self, text: str) -> bool:
-        """Whether it is known which path a word names."""
+        """Return whether the path that a word names is known."""
         return self.known or text.startswith(("/", "~"))
 
     def absolute(self, text: str) -> str:
-        """The path that a word names, ``~`` and ``..`` resolved by words alone."""
+        """Return the path that a word names, with ``~`` and ``..`` resolved textually."""
         if text == "~" or text.startswith("~/"):
             text = str(self.user_home) + text[1:]
         elif text.startswith("~"):
@@ -81,12 +81,12 @@ class Places:
 
 
 def is_disk(path: str) -> bool:
-    """Whether a path names a disk itself."""
+    """Return whether a path names a disk device."""
     return bool(_DISKS.match(path))
 
 
 def is_system(path: str) -> bool:
-    """Whether a path belongs to the system, or to the kernel."""
+    """Return whether a path belongs to the system, or to the kernel."""
     parts = PurePosixPath(path).parts
     if len(parts) < 2:  # noqa: PLR2004 - the root
         return path.startswith("/")
@@ -98,7 +98,7 @@ def is_system(path: str) -> bool:
 
 
 def is_vital(path: str, places: Places) -> bool:
-    """Whether losing this very folder, or all in it, would ruin the system or the home."""
+    """Return whether losing this folder, or all its content, would ruin the system or the home."""
     path = _ROOT_OF_A_PROCESS.sub("", path)
     path = path.rstrip("*").rstrip("/") or "/"
     parts = PurePosixPath(path).parts
@@ -115,7 +115,7 @@ def is_vital(path: str, places: Places) -> bool:
 
 
 def needs_care_to_write(path: str, places: Places) -> str:
-    """Why writing there needs a person's word, "" when it does not."""
+    """Return why writing there needs approval, "" when it does not."""
     if _is_within(path, places.home):
         return "it belongs to Hermes itself"
     if is_system(path):
@@ -131,9 +131,9 @@ def needs_care_to_write(path: str, places: Places) -> str:
 
 
 def _sets_programs_up(path: str, places: Places) -> bool:
-    """Hidden things of the home, and its programs: each says what some program does or runs.
+    """Return whether it is a hidden file of the home, or a program there: they configure programs.
 
-    Not where the work itself is done in such a folder.
+    Except where the working folder itself is in such a folder.
     """
     home = str(places.user_home)
     if not path.startswith(home + "/"):
@@ -145,7 +145,7 @@ def _sets_programs_up(path: str, places: Places) -> bool:
 
 
 def holds_secrets(path: str, places: Places) -> bool:
-    """Whether reading there may show secrets."""
+    """Return whether reading there may reveal secrets."""
     if _SECRETS.search(path):
         return True
     return _is_within(path, places.home) and PurePosixPath(path).name in {
@@ -154,7 +154,7 @@ def holds_secrets(path: str, places: Places) -> bool:
 
 
 def is_around_home(path: str, places: Places) -> bool:
-    """Whether a folder is that of Hermes, or holds it, or the person's own with all in it."""
+    """Return whether a folder is the Hermes home or the user's home, or contains one of them."""
     if path == "/":
         return True
     folders = {str(places.home), os.path.realpath(places.home), str(places.user_home)}
@@ -162,7 +162,7 @@ def is_around_home(path: str, places: Places) -> bool:
 
 
 def is_forbidden(path: str, places: Places) -> bool:
-    """Whether a file tool never touches it, whoever allows it: the keys of Hermes itself."""
+    """Return whether file tools never touch it, even with approval: the keys of Hermes itself."""
     if not _is_within(path, places.home):
         return False
     name = PurePosixPath(path).name

@@ -1,4 +1,4 @@
-"""What single programs do with their arguments, as far as it may do harm."""
+"""Assessment of single programs by their arguments."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -60,14 +60,14 @@ _CHECKS = {**CHECKS, **FETCHING, **BUILDERS}
 
 
 def is_known(text: str) -> bool:
-    """Whether a word is the name of a program that may do harm."""
+    """Return whether a word is the name of a program that may do harm."""
     name = text.rpartition("/")[2]
     known = name in _ALWAYS or name in _HARD_STOP or name in _FORMATS or name.startswith("mkfs")
     return known or is_shell(name) or name in {"rm", "dd", "find", "mv", "chmod", "chown", "init"}
 
 
 def judge(program: str, args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    """Note what a program may do; what else it starts is handed back to be judged as well."""
+    """Record what a program may do; return what it starts, to be assessed in turn."""
     if program in _ALWAYS:
         found.add(*_ALWAYS[program])
     _ruins(program, args, places, found)
@@ -90,12 +90,12 @@ def judge(program: str, args: Sequence[Word], places: Places, found: Found) -> l
 
 
 def reads_shell(program: str) -> bool:
-    """Whether a script that it runs is one for the shell, as far as its name tells."""
+    """Return whether a script that the program runs is a shell script, judging by the name."""
     return not is_interpreter(program)
 
 
 def script_of(program: str, words: Sequence[Word], places: Places) -> str | None:
-    """The path of the script that is run, as far as it is one file that is known."""
+    """Return the path of the script that is run, if it is one known file."""
     if program in {"source", "."}:
         target = words[1] if len(words) > 1 else None
     elif is_shell(program) or is_interpreter(program):
@@ -129,7 +129,7 @@ _ATTACHES = re.compile(r"^(-[A-Za-z]*p|--attach)")
 
 
 def _shows_environments(args: Sequence[str]) -> bool:
-    """Whether ``ps`` is to show variables: ``e`` among options without a hyphen."""
+    """Return whether ``ps`` shows variables: ``e`` among options without a hyphen."""
     takes_value = False
     for text in args:
         if text.startswith("-"):

@@ -1,9 +1,9 @@
-"""What must be found even in text that cannot be followed: by its looks. Pure."""
+"""Pattern-based findings, which apply even to text that cannot be parsed. Pure."""
 
 import re
 from collections.abc import Iterator
 
-# Every pattern here is bounded: a text that is made to be slow would hold up the whole program.
+# Every pattern here is bounded: a text crafted to be slow would block the whole program.
 _FORK_BOMB = re.compile(
     r"([^\s(){};|&]{1,40})\s{0,8}\(\)\s{0,8}\{[^}]{0,200}?\1\s{0,8}\|\s{0,8}\1\s{0,8}&"
 )
@@ -29,11 +29,11 @@ _POWER = re.compile(
 
 
 def rough_findings(text: str, *, lost: bool = False) -> Iterator[tuple[str, str, bool]]:
-    """Key, words and whether it is never done.
+    """Yield key, words and whether it is forbidden.
 
     Args:
         text: The whole text, or one that another program runs.
-        lost: It could not be followed, so that anything in it may run.
+        lost: It could not be parsed, so that anything in it may run.
     """
     bare = re.sub(r"\\\n|['\"\\]", "", text)
     bare = re.sub(r"\$\{?IFS\}?", " ", bare)
@@ -41,7 +41,7 @@ def rough_findings(text: str, *, lost: bool = False) -> Iterator[tuple[str, str,
     for candidate in (text, bare, apart):
         if _FORK_BOMB.search(candidate) or _SELF_STARTER.search(candidate):
             yield "fork-bomb", "starts copies of itself without end", True
-        # In quotes it may be meant as text: only what is surely run is never done.
+        # In quotes it may be plain text: only what certainly runs is forbidden.
         for pattern, key, words in _ROUGH:
             if pattern.search(candidate):
                 yield key, words, False

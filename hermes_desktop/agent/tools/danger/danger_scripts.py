@@ -1,4 +1,4 @@
-"""Shell text that does not stand in a command as such: in codes, in files. For the judge."""
+"""Shell text that is not directly part of a command: encoded, or in files. For the judge."""
 
 import base64
 import binascii
@@ -26,7 +26,7 @@ _NAMED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 
 
 def script_text(path: str) -> str:
-    """The text of a shell script, as far as it can be judged; "" for anything else. Blocking."""
+    """Return the text of a shell script, as far as it can be judged; "" otherwise. Blocking."""
     try:
         place = Path(path)
         status = place.stat()
@@ -40,7 +40,7 @@ def script_text(path: str) -> str:
 
 
 def hidden_texts(reading: Reading) -> list[str]:
-    """Texts that a command holds for others, as they stand and as codes would have them."""
+    """Return the texts in a command that other programs may run, as they are and decoded."""
     found: dict[str, None] = {}
     for text in _literals(reading):
         for each in _decoded(text):

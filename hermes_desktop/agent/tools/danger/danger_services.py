@@ -1,4 +1,4 @@
-"""Programs whose first words say what they do: repositories, containers, clouds, packages."""
+"""Assessment of programs with subcommands: repositories, containers, clouds, packages."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -60,7 +60,7 @@ def _git(args: Sequence[str], found: Found) -> None:
 
 
 def _starts_others(verb: str, words: Sequence[str]) -> bool:
-    """Whether an option names a program, or a setting that does."""
+    """Return whether an option names a program, or a setting that does."""
     if any(_STARTS_OTHERS.match(each) for each in words):
         return True
     if verb == "grep" and any(re.match(r"^-O", each) for each in words):

@@ -1,4 +1,4 @@
-"""What the programs of databases are told to do, as far as it may do harm. Pure."""
+"""Assessment of the statements passed to database programs. Pure."""
 
 import re
 from collections.abc import Set as AbstractSet
@@ -32,10 +32,10 @@ _CLIENTS = frozenset(
 
 
 def loses_data(programs: AbstractSet[str], text: str) -> bool:
-    """Whether one of these programs may be told to take data away."""
+    """Return whether one of these programs may be told to delete data."""
     return bool(programs & _CLIENTS) and _LOSS.search(text) is not None
 
 
 def runs_programs(programs: AbstractSet[str], text: str) -> bool:
-    """Whether one of these programs may be told to run others."""
+    """Return whether one of these programs may be told to run other programs."""
     return bool(programs & _CLIENTS) and _RUNS.search(text) is not None

@@ -1,4 +1,4 @@
-"""What was found in a command, in words for a person."""
+"""The findings about a command, with a text for the user."""
 
 import re
 from dataclasses import dataclass, field
@@ -29,12 +29,12 @@ _USUAL = {
 
 @dataclass(frozen=True, slots=True)
 class Danger:
-    """One reason to hold a command.
+    """One reason why a command needs approval.
 
     Attributes:
         key: A stable name of the kind.
         words: What it does, after "It": ``deletes a folder with all in it``.
-        hard: It is never done, whoever allows it.
+        hard: It is never run, even with approval.
     """
 
     key: str
@@ -44,11 +44,11 @@ class Danger:
 
 @dataclass(slots=True)
 class Found:
-    """Gathers dangers, each kind once; a hard one stands over a soft one of its kind.
+    """Collects dangers, each kind once; a hard one replaces a soft one of its kind.
 
     Attributes:
-        steps: How many programs were judged.
-        written: Files that got new content, by what was judged until now.
+        steps: How many programs were assessed.
+        written: Files with new content, written by the programs assessed so far.
         programs: What is started, each with its arguments.
     """
 
@@ -58,22 +58,22 @@ class Found:
     _by_key: dict[str, Danger] = field(default_factory=dict)
 
     def add(self, key: str, words: str, *, hard: bool = False) -> None:
-        """Note one."""
+        """Record a danger."""
         known = self._by_key.get(key)
         if known is None or (hard and not known.hard):
             self._by_key[key] = Danger(key, words, hard)
 
     def keys(self) -> set[str]:
-        """The kinds that were found."""
+        """Return the kinds that were found."""
         return set(self._by_key)
 
     def write(self, target: Word, places: Places, *, content: bool = False) -> None:
-        """Note a place that is written to, if that needs care.
+        """Record a written file, if that needs care.
 
         Args:
-            target: Which.
+            target: The file.
             places: Where the command runs.
-            content: What it holds then comes from the command, or from elsewhere.
+            content: Its new content comes from the command, or from elsewhere.
         """
         if not target.text or target.text == "-":
             return
@@ -92,12 +92,12 @@ class Found:
             self.add("writes-unknown", "writes a file whose name is only known later")
 
     def all(self) -> tuple[Danger, ...]:
-        """What was found, the worst first."""
+        """Return the findings, the worst first."""
         return tuple(sorted(self._by_key.values(), key=lambda each: not each.hard))
 
 
 def changes_what_runs(name: str, value: Word, places: Places, found: Found) -> None:
-    """Note a variable by which programs find what they run."""
+    """Record a variable that determines which programs are run."""
     if not _HIDDEN_ASSIGNMENTS.match(name):
         return
     if name == "PYTHONPATH" and _is_own(value, places):
@@ -115,7 +115,7 @@ def _is_usual(name: str, text: str) -> bool:
 
 
 def _is_own(value: Word, places: Places) -> bool:
-    """Whether all folders lie in the folder of the work."""
+    """Return whether all folders are inside the working folder."""
     root = str(places.root or places.cwd)
     names = [each for each in value.text.split(":") if each not in {"", "${PYTHONPATH}"}]
     if any("$" in each for each in names) or (value.opaque and "${PYTHONPATH}" not in value.text):

@@ -1,4 +1,4 @@
-"""Programs that start another one: which one that is, under all ways of reading their options."""
+"""Programs that start another one: which one, under all ways of reading their options."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from hermes_desktop.agent.tools.danger.danger_words import Found
 from hermes_desktop.agent.tools.danger.shell_reader import Word
 
 Inner = str | Sequence[Word]
-"""Something else that it starts: shell text, or a program with its arguments."""
+"""Something else that a program starts: shell text, or a program with its arguments."""
 
 WRAPPERS = frozenset(
     {
@@ -62,7 +62,7 @@ _FAR = 24
 
 
 def is_wrapper(program: str, args: Sequence[Word]) -> bool:
-    """Whether a program starts what its arguments name."""
+    """Return whether a program starts what its arguments name."""
     if program in WRAPPERS or _LOADERS.match(program):
         return True
     verb = next((each.text for each in args if not each.text.startswith("-")), "")
@@ -70,12 +70,12 @@ def is_wrapper(program: str, args: Sequence[Word]) -> bool:
 
 
 def wrapped(program: str, args: Sequence[Word], is_known: Callable[[str], bool]) -> list[Inner]:
-    """What another program may start. Options that may take a value are read both ways.
+    """Return what a wrapper may start. Options that may take a value are read both ways.
 
     Args:
-        program: Which.
+        program: The wrapper.
         args: Its arguments.
-        is_known: Whether a name is that of a program that may do harm.
+        is_known: Returns whether a name is that of a program that may do harm.
     """
     if program == "command" and any(re.match(r"^-\w*[vV]", each.text) for each in args[:1]):
         return []
@@ -93,7 +93,7 @@ def wrapped(program: str, args: Sequence[Word], is_known: Callable[[str], bool])
 
 
 def _starts(program: str, args: Sequence[Word]) -> set[int]:
-    """Where a program may begin."""
+    """Return where the started program may begin."""
     found: set[int] = set()
     seen: set[int] = set()
     left = 1 if program in _TAKES_ONE or program in _RUNNERS else 0
@@ -118,14 +118,14 @@ def _starts(program: str, args: Sequence[Word]) -> set[int]:
 
 
 def _is_own(program: str, text: str) -> bool:
-    """Whether a word belongs to a wrapper itself, and not to what it starts."""
+    """Return whether a word belongs to the wrapper itself, and not to what it starts."""
     if program in _SETS_VARIABLES and _ASSIGNMENT.match(text):
         return True
     return program in _TAKES_NUMBER and bool(_NUMBER.match(text))
 
 
 def _texts(args: Sequence[Word]) -> Iterator[str]:
-    """Shell text that an option holds."""
+    """Yield shell text that an option holds."""
     for word, following in zip(args, [*args[1:], Word("")], strict=False):
         if _TEXT.match(word.text) and following.text:
             yield following.text
@@ -134,7 +134,7 @@ def _texts(args: Sequence[Word]) -> Iterator[str]:
 
 
 def _split_strings(args: Sequence[Word]) -> Iterator[str]:
-    """What ``env -S`` makes words of."""
+    """Yield the text that ``env -S`` splits into words."""
     for number, word in enumerate(args):
         if not word.text.startswith("-"):
             continue
@@ -147,11 +147,11 @@ def _split_strings(args: Sequence[Word]) -> Iterator[str]:
             yield rest
 
 
-# Programs that put what they read behind a program
+# Programs that append their input to a command
 
 
 def fed(program: str, args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    """``xargs`` and ``parallel``."""
+    """Assess ``xargs`` and ``parallel``."""
     return _parallel(args, found) if program == "parallel" else _xargs(args)
 
 

@@ -1,4 +1,4 @@
-"""What braces of a shell stand for, and where brackets close. Pure."""
+"""Brace expansion of a shell, and matching of brackets. Pure."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -8,7 +8,7 @@ _MOST_DEPTH = 8
 
 
 def closing(text: str, at: int, opens: str, closes: str) -> int:
-    """Where the bracket that opens at ``at`` closes; quotes and escapes are passed over.
+    """Return where the bracket that opens at ``at`` closes; skips quotes and escapes.
 
     -1: nowhere.
     """
@@ -32,14 +32,14 @@ def closing(text: str, at: int, opens: str, closes: str) -> int:
 
 
 def alternatives(text: str, live: Sequence[bool]) -> list[str]:
-    """The words that ``a{b,c}`` stands for; the text itself where no braces do.
+    """Return the words that ``a{b,c}`` expands to; the text itself where there are no braces.
 
     Args:
         text: The word without its quotes.
-        live: For each character, whether it stood outside of quotes.
+        live: For each character, whether it was outside of quotes.
 
     Raises:
-        ValueError: They are very many.
+        ValueError: There are too many.
     """
     return _alternatives(text, list(live), 0)
 
@@ -63,7 +63,7 @@ def _alternatives(text: str, live: list[bool], depth: int) -> list[str]:
 
 
 def _first_list(text: str, live: list[bool]) -> tuple[int, int, list[int]] | None:
-    """The outermost list in braces that comes first: its ends, and its commas."""
+    """Return the first outermost brace list: its ends, and its commas."""
     open_ones: list[tuple[int, list[int]]] = []
     best: tuple[int, int, list[int]] | None = None
     for at, here in enumerate(text):

@@ -1,8 +1,8 @@
-"""Reads shell text into the programs it would start, as far as that can be told without running it.
+"""Parses shell text into the programs it would start, as far as possible without running it.
 
 Quotes, escapes, ``$'…'``, substitutions, pipes, redirections, here-documents, simple variables,
-functions, choices and braces are followed. What cannot be followed is a problem, never a guess:
-whoever judges a command asks a person then. What was read until then stands.
+functions, choices and braces are supported. What cannot be parsed is reported as a problem and
+never guessed: approval is requested then. What was parsed before remains valid.
 """
 
 import re
@@ -42,7 +42,7 @@ _OF_TIME = re.compile(r"[ \t]+(-p|--)(?=[ \t])")
 
 
 def read_shell(text: str) -> Reading:
-    """All commands in the text, those in substitutions included. Never raises."""
+    """Return all commands in the text, those in substitutions included. Never raises."""
     reader = _Reader(text.replace("\\\n", ""))
     lost = len(text) > MOST_CHARACTERS
     if lost:
@@ -91,7 +91,7 @@ class _Reader(RedirectReader):
         if self._bodies and not until:
             self._read_bodies()
         self._choices, self._nested = choices, nested
-        if until:  # what is set in a shell of its own is not set outside of it
+        if until:  # variables set in a subshell are not set outside of it
             self._forget_but(values)
         self.depth -= 1
 
@@ -100,7 +100,7 @@ class _Reader(RedirectReader):
         self.values |= dict.fromkeys(changed | (set(self.values) - set(values)))
 
     def commands_in(self, text: str, *, quoted: bool = False) -> None:
-        """Follow the commands of a text that stood in other quotes."""
+        """Read the commands of a text that was in other quotes."""
         nested = _Reader(text)
         nested.depth, nested.values = self.depth, dict(self.values)
         nested.found, nested.problems, nested.lists = self.found, self.problems, self.lists
@@ -113,7 +113,7 @@ class _Reader(RedirectReader):
         self._forget_but(values)
 
     def _step(self, here: str) -> None:
-        """Pass one command or sign."""
+        """Read one command or operator."""
         if here in ";&|":
             self._separator()
         elif here == "\n":
@@ -140,7 +140,7 @@ class _Reader(RedirectReader):
         self._after = two if two in {"&&", "||", "|&"} else two[0]
         self.at += len(self._after)
         if self._after in {"|", "|&", "&"} and self.found:
-            # Those of this command were set in a shell of its own.
+            # Variables of this command were set in a subshell.
             self.values |= dict.fromkeys(self._just_set)
 
     def _group(self) -> None:
@@ -158,7 +158,7 @@ class _Reader(RedirectReader):
     # Choices
 
     def _choice(self) -> None:
-        """Pass ``case WORD in`` and the first pattern."""
+        """Read ``case WORD in`` and the first pattern."""
         self._skip_blanks()
         self._words()
         if (begins := _CASE_IN.match(self.text, self.at)) is None:
@@ -208,7 +208,7 @@ class _Reader(RedirectReader):
         self._note_values(command)
 
     def _bracket(self, command: Simple) -> None:
-        """A list, the head of a function, or of a counting loop."""
+        """Read a list, the head of a function, or of a counting loop."""
         if self.at and self.text[self.at - 1] == "=":
             self._list(command)
         elif [each.text for each in command.words] == ["for"] and self.text.startswith(
@@ -244,7 +244,7 @@ class _Reader(RedirectReader):
             self._note_list(command.assigned[-1][0], words)
 
     def _note_list(self, name: str, words: list[Word]) -> None:
-        """The words of a list, where it is set for the first time and each is known."""
+        """Record the words of a list that is set for the first time, if all are known."""
         known = name not in self.values and self._is_certain()
         known = known and not any(each.opaque or each.wild for each in words)
         self.values[name] = words[0].text if known and words else None
@@ -286,7 +286,7 @@ class _Reader(RedirectReader):
         return True
 
     def _begin(self, keyword: str) -> None:
-        """What stands before a command of its own."""
+        """Read a keyword that precedes a command."""
         if keyword == "coproc":
             self.problems.append("it runs something beside itself")
         elif keyword == "time":
@@ -330,11 +330,11 @@ class _Reader(RedirectReader):
         self._just_set = {name for name in self.values if name not in before}
 
     def _is_certain(self) -> bool:
-        """Whether what is read now surely runs, and in the shell itself."""
+        """Return whether the current command certainly runs, and not in a subshell."""
         return not self._nested and not self._choices and self._after in {"", ";"}
 
     def _set_to(self, program: str, command: Simple) -> dict[str, str | None]:
-        """What ``read`` and ``printf -v`` set for the first time to something known."""
+        """Return variables that ``read`` and ``printf -v`` set for the first time to known values."""
         words = [each.text for each in command.words[1:] if each.text != "-r"]
         if any(each.opaque or each.wild for each in command.words):
             return {}

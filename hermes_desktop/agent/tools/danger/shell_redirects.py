@@ -1,4 +1,4 @@
-"""Reads where the programs of shell text read from and write to; here-documents among it."""
+"""Parses the redirections of shell text, here-documents included."""
 
 from hermes_desktop.agent.tools.danger.shell_words import (
     ENDS_WORD,
@@ -10,7 +10,7 @@ from hermes_desktop.agent.tools.danger.shell_words import (
 
 
 class RedirectReader(WordReader):
-    """Walks through redirections; whoever follows commands builds upon this."""
+    """Parses redirections; base of the command reader."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -65,7 +65,7 @@ class RedirectReader(WordReader):
         self._bodies.append((command, word.text, raw != word.text, strips))
 
     def _read_bodies(self) -> None:
-        """Pass the bodies of here-documents, and follow what is put into them."""
+        """Read the bodies of here-documents, and the commands substituted in them."""
         bodies, self._bodies = self._bodies, []
         for command, end, is_quoted, strips in bodies:
             lines: list[str] = []

@@ -1,6 +1,6 @@
-"""What a shell makes of values that are known, and what simple programs print. Pure.
+"""Expansion of known values in a shell, and the output of simple programs. Pure.
 
-Everything here is exact or None: a wrong guess would let something pass.
+Every result is exact or None: a wrong guess would let something pass.
 """
 
 import base64
@@ -21,7 +21,7 @@ Values = Mapping[str, str | None]
 
 
 def expanded(inner: str, values: Values) -> str | None:
-    """The value of what stands in ``${…}``; None where it is not known."""
+    """Return the value of the content of ``${…}``; None where it is unknown."""
     if inner.startswith("!"):
         name = values.get(inner[1:])
         return values.get(name) if name else None
@@ -57,12 +57,12 @@ def _in_case(known: str | None, sign: str) -> str | None:
 
 
 def printed(program: str, args: Sequence[str], given: Sequence[str]) -> str | None:
-    """What a program puts out, without line ends at the end; None where that is not known.
+    """Return the output of a program, without trailing line ends; None where it is unknown.
 
     Args:
         program: Its name.
-        args: Its arguments, all known to the letter.
-        given: Text that it reads, if it stands beside it.
+        args: Its arguments, all known exactly.
+        given: Its input, if it is part of the command.
     """
     text: str | None = None
     if program == "echo" and not given:
@@ -79,7 +79,7 @@ def printed(program: str, args: Sequence[str], given: Sequence[str]) -> str | No
 
 
 def unescaped(text: str) -> str:
-    """Backslash signs as ``printf`` and ``echo -e`` read them."""
+    """Resolve backslash escapes like ``printf`` and ``echo -e``."""
     return _ESCAPE.sub(_character, text)
 
 

@@ -1,4 +1,4 @@
-"""Reads the words of shell text: quotes, escapes, values and what is put in by substitution."""
+"""Parses the words of shell text: quotes, escapes, values and substitutions."""
 
 import re
 from dataclasses import dataclass, field
@@ -21,18 +21,18 @@ _NUMBER_OR_NAME = re.compile(r"^\s*-?\w*\s*$")
 
 
 class CannotReadError(ValueError):
-    """The text does something that cannot be told from outside; the words say what."""
+    """The text cannot be analyzed; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word after quotes were taken off.
+    """One word after quotes were removed.
 
     Attributes:
-        text: What the program gets, as far as that is known.
-        opaque: A part of it is only known when it runs.
-        bare: No part of it was quoted, so that ``~`` counts.
-        wild: It has signs, not quoted, by which the shell makes other words of it.
+        text: What the program receives, as far as that is known.
+        opaque: A part of it is only known at run time.
+        bare: No part of it was quoted, so that ``~`` is expanded.
+        wild: It has unquoted characters by which the shell expands it to other words.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Simple:
 
     Attributes:
         redirects: Operator and target of each redirection.
-        given: Text that stands in the command itself for the program to read.
+        given: Text in the command itself that the program reads.
         loop: It only names the values of a loop variable.
     """
 
@@ -60,13 +60,13 @@ class Simple:
 
 @dataclass(slots=True)
 class Reading:
-    """What was read.
+    """The result of parsing.
 
     Attributes:
-        problems: What cannot be told from outside, as sentences without an end.
-        lost: Some of the text was not read, because of the last problem.
-        lists: Words that are kept, and may be run later.
-        functions: Names that are defined.
+        problems: What cannot be analyzed, as sentences without an end.
+        lost: Some of the text was not parsed, because of the last problem.
+        lists: Stored words that may be run later.
+        functions: Names of defined functions.
     """
 
     commands: list[Simple] = field(default_factory=list)
@@ -77,13 +77,13 @@ class Reading:
 
 
 class WordReader:
-    """Walks through the text; whoever follows commands in it builds upon this.
+    """Walks through the text; base of the command reader.
 
     Attributes:
-        text: All of it.
-        at: Where the next character is.
-        values: Variables whose value is known; None for one that is only known later.
-        problems: What cannot be told, though what stands around it can.
+        text: The whole text.
+        at: The position of the next character.
+        values: Variables with a known value; None for one that is only known at run time.
+        problems: What cannot be analyzed, while the text around it can.
     """
 
     def __init__(self, text: str) -> None:
@@ -96,20 +96,20 @@ class WordReader:
         self._whole = False
 
     def commands(self, until: str) -> None:
-        """Follow commands up to ``until``."""
+        """Read commands up to ``until``."""
         raise NotImplementedError
 
     def commands_in(self, text: str, *, quoted: bool = False) -> None:
-        """Follow the commands of a text that stood elsewhere; quoted: only those put in by it."""
+        """Read the commands of another text; quoted: only substituted ones."""
         raise NotImplementedError
 
     # Words
 
     def _words(self, *, whole: bool = False) -> list[Word]:
-        """One word; several where braces stand for them.
+        """Read one word; several where braces expand to them.
 
         Args:
-            whole: Values in it do not divide it: it is an assignment, or what is redirected.
+            whole: Values in it do not split it: it is an assignment, or a redirection target.
         """
         self._whole = whole
         pieces: list[str] = []
@@ -192,14 +192,14 @@ class WordReader:
         return here, False
 
     def _put_in(self) -> None:
-        """Follow only what is put in by substitution, up to the end of the text."""
+        """Read only substitutions, up to the end of the text."""
         while here := self._peek():
             self._within_quotes(here)
 
     def _dollar(self, *, quoted: bool) -> tuple[str, bool, bool] | None:
-        """A value: its text, whether it is only known later, whether it stood unquoted.
+        """Read a value: its text, whether it is only known at run time, whether it was unquoted.
 
-        None: it divides words, as blanks do.
+        None: it separates words, as blanks do.
         """
         following = self.text[self.at + 1 : self.at + 2]
         if following == "(":
@@ -254,10 +254,10 @@ class WordReader:
         return self._as_words(known, quoted=quoted)
 
     def _as_words(self, known: str, *, quoted: bool) -> tuple[str, bool, bool]:
-        """A value that is known; unquoted, it may be several words."""
+        """Return a known value; unquoted, it may be several words."""
         if quoted or self._whole or not any(each in known for each in " \t\n*?["):
             return known, False, True
-        # It becomes several words: they are read as if they stood here.
+        # It becomes several words: they are parsed as if they were part of the text.
         spliced = "".join(each if each in _PLAIN else "\\" + each for each in known)
         self.text = self.text[: self.at] + spliced.replace("\n", " ") + self.text[self.at :]
         if len(self.text) > MOST_SPLICED:
@@ -282,7 +282,7 @@ class WordReader:
         return ("", True, True) if known is None else self._as_words(known, quoted=quoted)
 
     def _output(self, begun: int, text: str) -> str | None:
-        """What a substitution puts in, where one simple program does it."""
+        """Return the output of a substitution, if one simple program produces it."""
         if len(self.found) != begun + 1 or set(text) & set(";&|()\n`") or self.problems:
             return None
         command = self.found[begun]
@@ -297,7 +297,7 @@ class WordReader:
         return printed(program, args, command.given)
 
     def _calculation(self, inner: str) -> None:
-        """Arithmetic: it may run commands, set values, and take values for arithmetic again."""
+        """Read arithmetic: it may run commands, set variables, and evaluate values again."""
         if "$(" in inner or "`" in inner:
             self.commands_in(inner, quoted=True)
         names = re.findall(r"[A-Za-z_]\w*", inner)
@@ -351,7 +351,7 @@ class WordReader:
             raise CannotReadError("it has characters that do not exist")
         return chr(code)
 
-    # Small steps
+    # Helpers
 
     def _peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -366,11 +366,11 @@ class WordReader:
 
 
 def assignment(raw: str, word: Word) -> tuple[str, bool, Word]:
-    """Name and value, if a word is an assignment."""
+    """Return name and value, if a word is an assignment."""
     name, sign, _ = raw.partition("=")
     name = name.removesuffix("+")
     is_one = bool(sign) and bool(name) and name[0] in _NAME_START and set(name) <= _NAME
     if not is_one:
         return "", False, word
-    added = raw.partition("=")[0].endswith("+")  # to something that is not known
+    added = raw.partition("=")[0].endswith("+")  # appended to an unknown value
     return name, True, Word(word.text.partition("=")[2], word.opaque or added, word.bare)

@@ -1,4 +1,4 @@
-"""Which file a path of the model means, and whether it may be touched."""
+"""Resolution of the model's paths, and the permission to use them."""
 
 import os
 import stat
@@ -11,10 +11,10 @@ _MARK = "[secret]"
 
 
 def resolve(text: str, context: ToolContext) -> tuple[Path, bool]:
-    """The file itself, links followed, and whether it lies outside the allowed folders.
+    """Return the file, with links resolved, and whether it is outside the allowed folders.
 
     Raises:
-        ToolError: The path makes no sense.
+        ToolError: The path is invalid.
     """
     setup = context.setup
     if not text.strip():
@@ -27,10 +27,10 @@ def resolve(text: str, context: ToolContext) -> tuple[Path, bool]:
 
 
 def for_reading(text: str, context: ToolContext) -> Path:
-    """A file that may be read; a person is asked where that is needed.
+    """Return a file that may be read; the user is asked where that is needed.
 
     Raises:
-        ToolError: It may not, or it is no file.
+        ToolError: It may not be read, or is not a file.
     """
     path, outside = resolve(text, context)
     context.gate.read(str(path), context.session_id, context.cancel, outside=outside)
@@ -38,7 +38,7 @@ def for_reading(text: str, context: ToolContext) -> Path:
 
 
 def for_writing(text: str, context: ToolContext, content: str = "") -> Path:
-    """A file that may be written, with this content. Raises as :func:`for_reading`."""
+    """Return a file that may be written, with this content. Raises as :func:`for_reading`."""
     path, outside = resolve(text, context)
     if path.is_dir():
         raise ToolError(f"{text} is a folder.")
@@ -48,7 +48,7 @@ def for_writing(text: str, context: ToolContext, content: str = "") -> Path:
 
 
 def _still(path: Path, shown: str) -> Path:
-    """The path, if it is still the file that was judged: a person may have thought for a while."""
+    """Return the path if it is still the assessed file: it may have changed before the approval."""
     if os.path.realpath(path) != str(path):
         raise ToolError(f"{shown} leads elsewhere by now. Look at it again.")
     return path
@@ -58,7 +58,7 @@ Stamp = tuple[int, int, int, int]
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """What tells one state of a file from another; None where there is none."""
+    """Return what distinguishes one state of a file from another; None where there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -67,25 +67,25 @@ def stamp_of(path: Path) -> Stamp | None:
 
 
 def refuse_changed(path: Path, shown: str, seen: Stamp | None) -> None:
-    """Keep what somebody else wrote meanwhile.
+    """Protect changes that another program made meanwhile.
 
     Raises:
-        ToolError: The file is not what it was when it was read.
+        ToolError: The file has changed since it was read.
     """
     if stamp_of(path) != seen:
         raise ToolError(f"{shown} was changed meanwhile; nothing was written. Read it again.")
 
 
 def read_text(path: Path, shown: str, *, exactly: bool = False) -> str:
-    """The text of a plain file.
+    """Return the text of a regular file.
 
     Args:
-        path: Which.
-        shown: Its name in what the model is told.
-        exactly: It will be written back: bytes that are no UTF-8 would be lost.
+        path: The file.
+        shown: Its name in messages to the model.
+        exactly: It will be written back: bytes that are not UTF-8 would be lost.
 
     Raises:
-        ToolError: There is none, it is no text, or it is too large.
+        ToolError: There is none, it is not text, or it is too large.
     """
     try:
         status = path.stat()
@@ -98,7 +98,7 @@ def read_text(path: Path, shown: str, *, exactly: bool = False) -> str:
     if status.st_size > MOST_BYTES:
         raise ToolError(f"{shown} is too large ({status.st_size} bytes).")
     with path.open("rb") as stream:
-        # Some files of the kernel are endless and say that they are empty.
+        # Some files of the kernel are endless and report a size of zero.
         data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise ToolError(f"{shown} is too large.")
@@ -113,7 +113,7 @@ def read_text(path: Path, shown: str, *, exactly: bool = False) -> str:
 
 
 def refuse_marks(old: str, new: str) -> None:
-    """Keep the mark that stands for a secret from being written over that secret.
+    """Prevent the mark of a redacted secret from overwriting that secret.
 
     Raises:
         ToolError: The new text has more such marks than the old one.

@@ -27,7 +27,7 @@ def _read(arguments: Arguments, context: ToolContext) -> Answer:
     out: list[str] = []
     size = 0
     for number, line in enumerate(wanted, first):
-        if len(line) > MOST_LINE:  # half a secret would not be known for one
+        if len(line) > MOST_LINE:  # half a secret would not be recognized as one
             line = context.setup.clean(line[: 2 * MOST_LINE])[:MOST_LINE]  # noqa: PLW2901
         text = f"{number}|{line}"
         size += len(text) + 1
@@ -56,11 +56,11 @@ def _patch(arguments: Arguments, context: ToolContext) -> Answer:
     if not old or old == new:
         raise ToolError("old_string must not be empty, nor the same as new_string.")
     path = for_writing(shown, context, f"- {old}\n+ {new}")
-    # Whoever may write a file is not thereby allowed to be shown where secrets are kept; the
-    # answer tells how often the text was found, and nothing else.
+    # Permission to write a file does not include permission to read secrets in it; the answer
+    # contains how often the text was found, and nothing else.
     seen = stamp_of(path)
     text = read_text(path, shown, exactly=True)
-    if text.count("\r\n") == text.count("\n") > 0:  # whoever wrote the call was shown lines
+    if text.count("\r\n") == text.count("\n") > 0:  # the model was shown lines without CR
         old, new = (each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (old, new))
     count = text.count(old)
     if not count:

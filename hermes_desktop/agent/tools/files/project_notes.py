@@ -1,7 +1,7 @@
-"""What a project says of itself to assistants: ``HERMES.md``, ``AGENTS.md`` and their like.
+"""A project's notes for assistants: ``HERMES.md``, ``AGENTS.md`` and similar files.
 
-The text is a stranger's as soon as the folder was fetched from somewhere: it is bounded, it is told
-as a description, and one that looks like an attack is left out.
+The text is untrusted as soon as the folder was downloaded: its length is limited, it is presented
+as a description, and text that looks like an attack is omitted.
 """
 
 import logging
@@ -31,14 +31,14 @@ _ATTACKS = re.compile(
 
 
 def project_notes(folder: Path, clean: Callable[[str], str]) -> str:
-    """The notes of a project for the system prompt of a new session; "" for none. Blocking.
+    """Return a project's notes for the system prompt of a new session; "" for none. Blocking.
 
-    The first that is found counts: the program's own, up to the root of the repository, then what
-    others read, in the folder itself.
+    The first file found is used: the program's own, up to the root of the repository, then files
+    for other programs, in the folder itself.
 
     Args:
-        folder: Where the work is done.
-        clean: Takes secrets out of text.
+        folder: The working folder.
+        clean: Removes secrets from text.
     """
     for path in _candidates(folder):
         text = _text(path)
@@ -65,7 +65,7 @@ def _candidates(folder: Path) -> Iterator[Path]:
 
 
 def _up_to_the_root(folder: Path) -> list[Path]:
-    """The folder, and those around it as far as the repository goes."""
+    """Return the folder and its parents up to the root of the repository."""
     around = [folder, *folder.parents][:_MOST_PARENTS]
     for number, each in enumerate(around):
         if (each / ".git").exists():
@@ -74,7 +74,7 @@ def _up_to_the_root(folder: Path) -> list[Path]:
 
 
 def _text(path: Path) -> str:
-    """The text of a plain file that is no link; a link may lead to anything."""
+    """Return the text of a regular file that is not a link; a link may lead to anything."""
     try:
         status = path.lstat()
         if not stat.S_ISREG(status.st_mode) or not status.st_size:

@@ -1,4 +1,4 @@
-"""``search_files``: by name, or by what stands in them."""
+"""``search_files``: by name, or by content."""
 
 import fnmatch
 import os
@@ -58,7 +58,7 @@ def _names(folder: Path, pattern: str, context: ToolContext) -> Iterator[str]:
 
 
 def _lines(folder: Path, arguments: Arguments, context: ToolContext) -> Iterator[str]:
-    """Matching lines. A program does it: a bad pattern would hold up this one for good."""
+    """Yield matching lines. A child process searches: a bad pattern would block this one."""
     program = shutil.which("grep", path=context.setup.environ.get("PATH"))
     if program is None:
         raise ToolError("Searching in files needs the program grep.")
@@ -85,10 +85,10 @@ def _lines(folder: Path, arguments: Arguments, context: ToolContext) -> Iterator
     if ended.code not in (0, 1) and not ended.out:
         raise ToolError(ended.err.decode("utf-8", "replace").strip()[:300] or "The search failed.")
     places = _places(context)
-    # A NUL ends each path: it may hold colons and line ends, which must not hide what it is.
+    # A NUL ends each path: it may contain colons and line ends, which must not hide it.
     for found in _FOUND.finditer(ended.out.decode("utf-8", "replace")):
         if not holds_secrets(found["path"], places):
-            # Half a secret, cut off here, would not be known for one.
+            # Half a secret, cut off here, would not be recognized as one.
             line = context.setup.clean(found["line"][: 4 * _LONGEST])
             yield f"{found['path']}:{line[:_LONGEST]}"
 

@@ -1,4 +1,4 @@
-"""One program that runs beside the conversation, watched by a thread of its own."""
+"""A background program, watched by its own thread."""
 
 import contextlib
 import os
@@ -15,31 +15,32 @@ from hermes_desktop.agent.tools.processes.process_output import KeptOutput
 from hermes_desktop.core.processes import process_tree
 
 POLITE_S = 2.0
-"""How long a program may take to leave when it is asked to."""
+"""How long a program may take to end when it is asked to."""
 _LOOK_S = 1.0
 _CHUNK = 65536
 _AFTERMATH_S = 0.3
 _WRITE_S = 2.0
 _MOST_AT_ONCE = 1024 * 1024
 _BREATH_S = 0.1
-"""Who puts out more than that at once waits for so long: a flood would keep this program busy."""
+"""The pause after more output than that at once: a flood would keep this program busy."""
 MOST_WRITTEN = 65536
 
 
 class BackgroundProcess:
-    """Started when it is made. Any thread.
+    """A background process, started on construction. Thread-safe.
 
     It runs until nothing of what it has started is alive any more.
 
     Args:
         argv: Program and arguments.
         environ: Its environment.
-        cwd: Where it runs.
-        ended: Told on the watching thread when it is over.
+        cwd: Its working directory.
+        ended: Called on the watching thread when it has ended.
 
     Attributes:
-        mark: Names all that it starts, see :mod:`~hermes_desktop.core.processes.process_tree`.
-        output: What it puts out, errors included.
+        mark: Identifies everything it starts, see
+            :mod:`~hermes_desktop.core.processes.process_tree`.
+        output: Its output, errors included.
 
     Raises:
         OSError: It cannot be started.
@@ -76,12 +77,12 @@ class BackgroundProcess:
         )
 
     def watch(self) -> None:
-        """Begin to read what it puts out."""
+        """Start reading its output."""
         self._watching.start()
 
     @property
     def pid(self) -> int:
-        """Number of the first process."""
+        """The id of the first process."""
         return self._process.pid
 
     @property
@@ -91,19 +92,19 @@ class BackgroundProcess:
 
     @property
     def code(self) -> int | None:
-        """Exit code of the first process; negative for a signal; None while it runs."""
+        """The exit code of the first process; negative for a signal; None while it runs."""
         return self._process.returncode
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end; whether it came."""
+        """Wait for its end; return whether it has ended."""
         return self._over.wait(seconds)
 
     def write(self, data: bytes, *, close: bool = False) -> bool:
-        """Give it something to read; False when it does not take it.
+        """Write to its standard input; return False when it does not read.
 
         Args:
-            data: What.
-            close: Nothing more will come.
+            data: The input.
+            close: No more input will follow.
         """
         stream = self._process.stdin
         with self._input:
@@ -133,7 +134,7 @@ class BackgroundProcess:
         return not rest
 
     def ask_to_leave(self) -> None:
-        """Send the signal that programs are asked to end with."""
+        """Send the signal that asks programs to end."""
         self.killed = True
         if self._process.returncode is None:
             with contextlib.suppress(OSError):
@@ -146,7 +147,7 @@ class BackgroundProcess:
         process_tree.end_all(self.mark, self.pid, waited_for=gone, since=self._since)
 
     def stop(self, polite_s: float = POLITE_S) -> None:
-        """Ask it to leave, and kill what does not."""
+        """Ask it to end, and kill what remains."""
         self.ask_to_leave()
         self._over.wait(polite_s)
         self.end()
@@ -158,8 +159,8 @@ class BackgroundProcess:
         try:
             self._read_until_it_ends()
         finally:
-            self._reads_no_more = True  # who writes lets go of the lock
-            with self._input:  # else a number could be somebody else's by then
+            self._reads_no_more = True  # a writer releases the lock
+            with self._input:  # otherwise a descriptor could already be reused
                 for stream in (self._process.stdin, self._process.stdout):
                     if stream is not None:
                         with contextlib.suppress(OSError):
@@ -176,7 +177,7 @@ class BackgroundProcess:
             if gone is not None:
                 selector.register(gone, selectors.EVENT_READ, "gone")
             while self._process.poll() is None:
-                # With a descriptor that tells of its end nobody has to look now and then.
+                # With a descriptor that signals its end, polling is not needed.
                 for key, _ in selector.select(None if gone is not None else _LOOK_S):
                     if key.data == "out" and self._read(stdout.fileno()):
                         selector.unregister(stdout)
@@ -185,7 +186,7 @@ class BackgroundProcess:
             self._read_what_is_left(selector, stdout.fileno())
 
     def _read_what_is_left(self, selector: selectors.BaseSelector, descriptor: int) -> None:
-        """After the first process: read on while anything that it started is alive."""
+        """Read on after the first process has ended, while anything that it started is alive."""
         pause = _AFTERMATH_S
         while True:
             ready = bool(selector.get_map()) and bool(selector.select(pause))
@@ -195,11 +196,11 @@ class BackgroundProcess:
                 if not process_tree.members(self.mark, since=self._since):
                     return
                 if not selector.get_map():
-                    self._over.wait(pause)  # nobody sets it: a pause
+                    self._over.wait(pause)  # never set: a pause
                 pause = _LOOK_S
 
     def _read(self, descriptor: int) -> bool:
-        """Take what is there; whether nothing more will come."""
+        """Read the available output; return whether no more will come."""
         try:
             chunk = os.read(descriptor, _CHUNK)
         except BlockingIOError:
@@ -211,18 +212,18 @@ class BackgroundProcess:
         return not chunk
 
     def _hold_back(self, came: int) -> None:
-        """Read no faster than anybody could want to."""
+        """Limit the rate of reading."""
         now = time.monotonic()
         if now - self._came_since > _BREATH_S:
             self._came, self._came_since = 0, now
         self._came += came
         if self._came > _MOST_AT_ONCE:
-            self._over.wait(_BREATH_S)  # nobody sets it: a pause
+            self._over.wait(_BREATH_S)  # never set: a pause
 
 
 @contextlib.contextmanager
 def _end_of(pid: int) -> Iterator[int | None]:
-    """A descriptor that can be read once a process has ended; None where there is none."""
+    """Return a descriptor that becomes readable when a process ends; None where unsupported."""
     opener = getattr(os, "pidfd_open", None)
     descriptor: int | None = None
     if opener is not None:

@@ -1,4 +1,4 @@
-"""What a program puts out, of which the latest part is kept."""
+"""The output of a program, of which the latest part is kept."""
 
 import threading
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 MOST_KEPT = 256 * 1024
 _CONTINUES, _TOP = 0x80, 0xC0
 _LENGTHS = ((0xC2, 0xDF, 2), (0xE0, 0xEF, 3), (0xF0, 0xF4, 4))
-"""How long a character of UTF-8 is that begins with such a byte."""
+"""Length of a UTF-8 character by its first byte."""
 _LONGEST = 4
 
 
@@ -16,7 +16,7 @@ class Excerpt:
 
     Attributes:
         cursor: Where the next one begins.
-        missed: How many bytes before it are not kept any more.
+        missed: How many bytes before it are no longer kept.
     """
 
     text: str
@@ -25,7 +25,7 @@ class Excerpt:
 
 
 class KeptOutput:
-    """The latest output of one program. Any thread.
+    """The latest output of one program. Thread-safe.
 
     Args:
         most: How many bytes are kept.
@@ -38,7 +38,7 @@ class KeptOutput:
         self._before = 0
 
     def take(self, chunk: bytes) -> None:
-        """Add what came."""
+        """Add output."""
         with self._lock:
             self._data += chunk
             surplus = len(self._data) - self._most
@@ -48,12 +48,12 @@ class KeptOutput:
 
     @property
     def total(self) -> int:
-        """How many bytes came."""
+        """How many bytes were received."""
         with self._lock:
             return self._before + len(self._data)
 
     def since(self, cursor: int, most: int) -> Excerpt:
-        """What came after a cursor, at most so many bytes of it, cut at whole characters."""
+        """Return up to ``most`` bytes of the output after a cursor, cut at whole characters."""
         with self._lock:
             first = min(max(cursor, self._before), self._before + len(self._data))
             piece = bytes(self._data[first - self._before : first - self._before + most])
@@ -63,12 +63,12 @@ class KeptOutput:
         )
 
     def tail(self, most: int) -> Excerpt:
-        """The latest of it."""
+        """Return the latest output."""
         return self.since(max(0, self.total - most), most)
 
 
 def _whole(piece: bytes) -> int:
-    """Up to where a piece ends with a whole character; what is no UTF-8 is whole anyway."""
+    """Return where a piece ends with a whole character; invalid UTF-8 counts as whole."""
     for back in range(1, min(_LONGEST, len(piece)) + 1):
         byte = piece[-back]
         if byte & _TOP == _CONTINUES:

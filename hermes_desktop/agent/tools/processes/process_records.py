@@ -1,7 +1,7 @@
-"""Which background processes a program runs, written down in case it is killed.
+"""Records of a program's background processes, in case the program is killed.
 
-Each program has a file of its own in ``desktop/processes``. Whoever begins next ends what a program
-that is gone has left running, and tells of it once.
+Each program has a separate file in ``desktop/processes``. The next program to start ends the
+processes that a dead program left running, and reports them once.
 """
 
 import json
@@ -27,9 +27,9 @@ class LostProcess:
     """A background process of an earlier run.
 
     Attributes:
-        command: What it was, without secrets.
-        notify: Its conversation wanted to hear of its end.
-        ran_on: It was still alive when the next program began, which ended it.
+        command: Its command, without secrets.
+        notify: Its session requested a notification of its end.
+        ran_on: It was still alive when the next program started, which ended it.
     """
 
     id: str
@@ -43,10 +43,10 @@ class LostProcess:
 
 
 class ProcessRecords:
-    """The file of this program. Blocking; any thread, one at a time.
+    """The file of this program. Blocking; thread-safe for one caller at a time.
 
     Args:
-        folder: ``desktop/processes`` of the home; made when first needed.
+        folder: ``desktop/processes`` of the home; created when first needed.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -54,7 +54,7 @@ class ProcessRecords:
         self._file = folder / f"{os.getpid()}-{new_turn_id()[-8:]}.json"
 
     def write(self, entries: Iterable[Mapping[str, Any]]) -> None:
-        """Write down what runs, or was running when the program ended. Failures are logged."""
+        """Record what runs, or was running when the program ended. Failures are logged."""
         listed = list(entries)
         try:
             if not listed:
@@ -69,7 +69,7 @@ class ProcessRecords:
             log.warning("Background processes cannot be written down: %s", error)
 
     def take_lost(self) -> tuple[LostProcess, ...]:
-        """End what programs that are gone have left running; their processes, told once."""
+        """End what dead programs left running; return their processes, once."""
         lost: list[LostProcess] = []
         try:
             files = sorted(self._folder.glob("*.json"))
@@ -87,7 +87,7 @@ def _taken(file: Path) -> list[LostProcess]:
         return []
     mine = file.with_suffix(f".{os.getpid()}.taken")
     try:
-        file.rename(mine)  # whoever does this first tells of it
+        file.rename(mine)  # only the first to do this reports it
         mine.unlink()
     except OSError:
         return []

@@ -1,4 +1,4 @@
-"""The background processes of one program: started, listed, ended, and told of when they end."""
+"""The background processes of one program: start, list, end, and notify of their ends."""
 
 import logging
 import secrets
@@ -30,14 +30,14 @@ ProcessState = Literal["running", "ended", "killed", "lost"]
 
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
-    """What is told of a background process.
+    """A description of a background process.
 
     Attributes:
         session_key: The chat that it belongs to.
-        session_id: The conversation in which it was started.
-        command: What it is, without secrets.
-        code: Exit code; negative for a signal; None while it runs, or where nobody knows.
-        notify: Its conversation wants to hear of its end.
+        session_id: The session in which it was started.
+        command: Its command, without secrets.
+        code: Exit code; negative for a signal; None while it runs, or if it is unknown.
+        notify: Its session requested a notification of its end.
     """
 
     id: str
@@ -55,11 +55,11 @@ class ProcessInfo:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A process that is to be started.
+    """A process to be started.
 
     Attributes:
         argv: Program and arguments.
-        command: The same for a person, without secrets.
+        command: The same for the user, without secrets.
     """
 
     session_key: str
@@ -81,12 +81,12 @@ class _Kept:
 
 
 class ProcessTable:
-    """Any thread may call anything here.
+    """The table of background processes. Thread-safe.
 
     Args:
-        clock: For the times that are told.
-        folder: Where it is written down what runs.
-        clean: Takes secrets out of output before anybody is told of it.
+        clock: For reported times.
+        folder: The folder of the records.
+        clean: Removes secrets from output before it is returned.
     """
 
     def __init__(
@@ -105,22 +105,22 @@ class ProcessTable:
         self._listeners: list[Callable[[ProcessInfo], object]] = []
 
     def on_end(self, listener: Callable[[ProcessInfo], object]) -> Callable[[], None]:
-        """Have somebody told of each end, on any thread; the result ends that."""
+        """Subscribe to ends; the listener runs on any thread. Call the result to unsubscribe."""
         with self._lock:
             self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def take_lost(self) -> tuple[LostProcess, ...]:
-        """End and list what earlier programs have left. Blocking."""
+        """End and list what earlier programs left running. Blocking."""
         found = self._records.take_lost()
         with self._lock:
             self._lost += tuple(_of_lost(each) for each in found)
         return found
 
-    # --------------------------------------------------------------------------- what is done
+    # --------------------------------------------------------------------------- operations
 
     def start(self, wanted: Wanted) -> ProcessInfo:
-        """Start one. Blocking for milliseconds.
+        """Start a process. Blocks for milliseconds.
 
         Raises:
             BusyError: Too many run already, or the program is closing.
@@ -142,10 +142,10 @@ class ProcessTable:
         return self._info(kept)
 
     def covered(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """An environment for a command that is waited for.
+        """Return an environment for a foreground command.
 
-        Its programs are ended by the next program if this one is killed. Blocking for
-        milliseconds when it is first asked.
+        Its programs are ended by the next program if this one is killed. Blocks for milliseconds on
+        the first call.
         """
         with self._lock:
             first = not self._mark
@@ -155,7 +155,7 @@ class ProcessTable:
         return process_tree.marked(environ, self._mark)
 
     def listed(self, session_key: str | None = None) -> tuple[ProcessInfo, ...]:
-        """What runs, what has ended lately and what was lost, in the order of their starts."""
+        """Return running, recently ended and lost processes, in the order of their starts."""
         with self._lock:
             kept, lost = list(self._kept.values()), self._lost
         known = [*lost, *(self._info(each) for each in kept)]
@@ -163,11 +163,11 @@ class ProcessTable:
         return tuple(each for each in known if key in (None, self._moved.now(each.session_key)))
 
     def find(self, process_id: str) -> ProcessInfo | None:
-        """One of them."""
+        """Return the process with this id, if any."""
         return next((each for each in self.listed() if each.id == process_id), None)
 
     def has_active(self, session_key: str) -> bool:
-        """Whether something runs for a chat."""
+        """Return whether a process runs for a chat."""
         with self._lock:
             return any(
                 self._is_of(each, session_key) and not each.process.is_over
@@ -175,7 +175,7 @@ class ProcessTable:
             )
 
     def output(self, process_id: str, cursor: int | None, most: int) -> Excerpt:
-        """A piece of the output: after a cursor, or the latest for None."""
+        """Return a piece of the output: after a cursor, or the latest for None."""
         kept = self._kept.get(process_id)
         if kept is None:
             return Excerpt("", 0)
@@ -186,7 +186,7 @@ class ProcessTable:
     def wait(
         self, process_id: str, seconds: float, given_up: Callable[[], bool] = lambda: False
     ) -> bool:
-        """Wait for an end; whether it came. Blocking, until nobody wants it any more."""
+        """Wait for an end; return whether it came. Blocking, until ``given_up`` returns True."""
         kept = self._kept.get(process_id)
         end = time.monotonic() + seconds
         while kept is not None and not kept.process.is_over:
@@ -197,14 +197,14 @@ class ProcessTable:
         return True
 
     def write(self, process_id: str, text: str, *, close: bool = False) -> bool:
-        """Give a process something to read; False when it does not take it. Blocking, 2 s."""
+        """Write to a process; return False when it does not read. Blocks for up to 2 s."""
         kept = self._kept.get(process_id)
         if kept is None or kept.process.is_over:
             return False
         return kept.process.write(text.encode("utf-8", "replace"), close=close)
 
     def kill(self, process_id: str) -> bool:
-        """End one and all that it has started; False when it does not run. Blocking, seconds."""
+        """End a process and all it has started; False when it does not run. Blocks for seconds."""
         kept = self._kept.get(process_id)
         if kept is None or kept.process.is_over:
             return False
@@ -212,7 +212,7 @@ class ProcessTable:
         return True
 
     def kill_all(self, session_key: str | None = None, polite_s: float = POLITE_S) -> int:
-        """End all of a chat, or all; how many ran. Blocking, seconds."""
+        """End all processes of a chat, or all; return how many ran. Blocks for seconds."""
         with self._lock:
             running = [
                 each.process
@@ -230,29 +230,29 @@ class ProcessTable:
         return len(running)
 
     def close(self) -> tuple[ProcessInfo, ...]:
-        """End everything; what ran. The next program tells of it. Blocking, about a second."""
+        """End everything; return what ran. The next program reports it. Blocks about a second."""
         with self._lock:
             self._closed = True
             self._listeners.clear()
         running = tuple(each for each in self.listed() if each.state == "running")
         names = {each.id for each in running}
-        self._write_down(names)  # before: whoever kills us now leaves them to the next program
+        self._write_down(names)  # before: if we are killed now, the next program ends them
         self.kill_all(polite_s=QUIT_S)
-        if self._mark:  # turns that were left behind
+        if self._mark:  # abandoned turns
             process_tree.end_marked(self._mark)
         self._write_down(names, over=True)
         return running
 
     def move(self, old_key: str, new_key: str) -> None:
-        """A chat goes on under another key: what runs for it, and what ended, belongs to that."""
+        """Assign the running and ended processes of a chat to its new key."""
         self._moved.move(old_key, new_key)
         if not self._closed:
             self._write_down()
 
-    # ---------------------------------------------------------------------------- inside
+    # ---------------------------------------------------------------------------- internals
 
     def _is_of(self, kept: _Kept, session_key: str | None) -> bool:
-        """Whether it belongs to a chat; None stands for all."""
+        """Return whether a process belongs to a chat; None stands for all chats."""
         now = self._moved.now
         return session_key is None or now(kept.wanted.session_key) == now(session_key)
 

@@ -1,11 +1,11 @@
-"""What an assistant is told of background processes that are over, as a message of the program."""
+"""Messages of the program to the assistant about ended background processes."""
 
 from hermes_desktop.agent.tools.processes.process_records import LostProcess
 from hermes_desktop.agent.tools.processes.process_table import ProcessInfo
 
 
 def ended_words(info: ProcessInfo, output: str) -> str:
-    """What an assistant is told of an end."""
+    """Return the message about an ended process."""
     how = f"exit code {info.code}" if info.code is not None else "nobody knows how"
     shown = output.strip() or "(nothing)"
     return (
@@ -15,7 +15,7 @@ def ended_words(info: ProcessInfo, output: str) -> str:
 
 
 def lost_words(lost: LostProcess) -> str:
-    """What an assistant is told of a process of an earlier run."""
+    """Return the message about a process of an earlier run."""
     return (
         f"[The program says, no person: the background process {lost.id} was ended because the "
         f"program did.\nCommand: {lost.command}\n]"

@@ -1,4 +1,4 @@
-"""``process``: what was started in the background, looked at, waited for, spoken to, ended."""
+"""``process``: inspect, wait for, write to and end background processes."""
 
 import shlex
 import sys
@@ -20,7 +20,7 @@ _ACTIONS = ("list", "poll", "wait", "kill", "write", "submit", "close")
 def start_in_background(
     command: str, shell: str, folder: Path, context: ToolContext, *, notify: bool
 ) -> Answer:
-    """Start a command that the gate has judged; what the model is told.
+    """Start a command that the gate has approved; return the answer for the model.
 
     Raises:
         ToolError: It cannot be started.
@@ -50,13 +50,13 @@ def start_in_background(
 
 
 def chat_of(context: ToolContext) -> str:
-    """The chat that a tool works for."""
+    """Return the chat that a tool works for."""
     return get_session_env("HERMES_SESSION_KEY") or context.session_id
 
 
 def _table(context: ToolContext) -> ProcessTable:
     table = context.setup.processes
-    if table is None or sys.platform == "win32":  # pipes there cannot be watched so
+    if table is None or sys.platform == "win32":  # pipes cannot be polled there
         raise ToolError("Nothing can be left running here. Run it and wait for it.")
     return table
 
@@ -134,7 +134,7 @@ def _write(
     if action != "close" and not data:
         raise ToolError("data is empty.")
     if data:
-        # A shell that waits for input does with it whatever it says.
+        # A shell that waits for input runs whatever it receives.
         told = f"printf %s {shlex.quote(data)} | (\n{info.command}\n)"
         context.gate.command(told, context.session_id, context.cancel)
     if not table.write(info.id, data, close=action == "close"):

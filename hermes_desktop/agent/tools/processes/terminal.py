@@ -1,4 +1,4 @@
-"""``terminal``: one command in a shell, watched until it ends, or left to the background."""
+"""``terminal``: one command in a shell, in the foreground until it ends, or in the background."""
 
 import shutil
 import signal
@@ -42,7 +42,7 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
         end_bytes=2 * MOST_OUTPUT,
         given_up=context.cancel.is_set,
     )
-    # Half a secret, cut off here, would not be known for one.
+    # Half a secret, cut off here, would not be recognized as one.
     output = setup.clean((ended.out + ended.err).decode("utf-8", "replace"))
     answer = {"output": _shortened(output), "exit_code": ended.code, "error": None}
     if context.cancel.is_set():
@@ -68,7 +68,7 @@ def _folder(arguments: Arguments, context: ToolContext) -> Path:
 
 
 def _placed(command: str, folder: Path, context: ToolContext) -> str:
-    """The command as it is judged: in another folder, relative paths mean other files."""
+    """Return the command to be assessed: in another folder, relative paths mean other files."""
     if folder == context.setup.cwd:
         return command
     quoted = "'" + str(folder).replace("'", "'\\''") + "'"

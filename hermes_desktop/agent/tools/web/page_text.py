@@ -1,7 +1,7 @@
-"""The words of a web page, in time that grows with its length only, whatever its author made it of.
+"""The text of a web page, extracted in linear time, whatever the page contains.
 
-``html.parser`` looks at the rest of a page again for each tag that has no end, and needs hours for
-a page of two megabytes that is made for it.
+``html.parser`` scans the rest of a page again for each unterminated tag, and needs hours for a
+page of two megabytes crafted for that.
 """
 
 import html
@@ -21,7 +21,7 @@ _DEEPEST = 100
 
 
 def page_text(page: str) -> str:
-    """The words of a page, title first."""
+    """Return the text of a page, title first."""
     gathered = _Gathered()
     for kind, what in _pieces(page):
         if kind == "text":
@@ -37,7 +37,7 @@ def page_text(page: str) -> str:
 
 
 class _Gathered:
-    """What a person would read."""
+    """The visible text of a page."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -73,7 +73,7 @@ class _Gathered:
 
 
 def _pieces(page: str) -> Iterator[tuple[str, str]]:
-    """Texts, and names of tags that open and close. Each search begins where the last one ended."""
+    """Yield texts, and names of opening and closing tags. Searches never start over."""
     at = 0
     while (begin := page.find("<", at)) >= 0:
         if begin > at:
@@ -97,7 +97,7 @@ def _pieces(page: str) -> Iterator[tuple[str, str]]:
 
 def _after_remark(page: str, begin: int) -> int:
     is_comment = page.startswith("<!--", begin)
-    # "<!-->" is a whole one, too.
+    # "<!-->" is a complete one, too.
     end = page.find("-->", begin + 2) if is_comment else page.find(">", begin)
     if end < 0:
         return len(page)
@@ -105,7 +105,7 @@ def _after_remark(page: str, begin: int) -> int:
 
 
 def _after_tag(page: str, at: int) -> int:
-    """Where a tag is over: ``>`` in a value does not count, unless its quote never ends."""
+    """Return where a tag ends: ``>`` in a value does not count, unless its quote never ends."""
     while (stop := _STOPS.search(page, at)) is not None:
         at = stop.end()
         if stop[0] == ">":

@@ -1,4 +1,4 @@
-"""``web_fetch``: the text of one public page. Nothing on this machine or its network is reached."""
+"""``web_fetch``: the text of one public page. Never accesses this machine or its network."""
 
 import codecs
 import contextlib
@@ -23,10 +23,10 @@ MOST_TEXT = 40_000
 _MOST_HOPS = 5
 _SECONDS = 20.0
 _ALL_SECONDS = 60.0
-"""How long one answer may take: a server that sends a byte now and then is not silent."""
+"""Time-out of one response: a server that sends a byte now and then is not silent."""
 _READABLE = re.compile(r"^(text/|application/(json|xml|xhtml|javascript|rss|atom|\S+\+))")
 _NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
-"""Codecs of Python for text that no page is written in; some need hours for a large one."""
+"""Python codecs that are not used for web pages; some need hours for a large text."""
 _NOBODYS = tuple(
     ipaddress.ip_network(each)
     for each in (
@@ -34,7 +34,7 @@ _NOBODYS = tuple(
         "fec0::/10", "2001::/23", "2002::/16", "3fff::/20", "5f00::/16",
     )
 )  # fmt: skip
-"""Networks that lead elsewhere or to nobody; which of them Python knows depends on its age."""
+"""Networks that lead elsewhere or nowhere; which of them Python knows depends on its version."""
 _PORTS = frozenset({80, 443, 8080, 8443})
 
 
@@ -61,7 +61,7 @@ def _fetch(arguments: Arguments, context: ToolContext) -> Answer:
 
 
 def public_address(parts: SplitResult) -> str:
-    """The one address that is asked. Looked up here, so that it cannot become another one.
+    """Return the single address to connect to. Resolved here, so that it cannot change later.
 
     Raises:
         ToolError: The address is not one of a public server.
@@ -86,7 +86,7 @@ def public_address(parts: SplitResult) -> str:
 
 
 def is_public(text: str) -> bool:
-    """Whether an address belongs to the internet and to no network of one's own."""
+    """Return whether an address belongs to the internet and not to a private network."""
     try:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -112,7 +112,7 @@ def _get(url: str, context: ToolContext) -> "tuple[httpx.Response, bytes]":
 
 
 class _Request:
-    """One request on a thread of its own, which is woken and ends when it is left."""
+    """One request on its own thread, which is woken and ends when the request is abandoned."""
 
     def __init__(self, url: str, context: ToolContext) -> None:
         self._url = url
@@ -122,7 +122,7 @@ class _Request:
         self._left = False
 
     def leave(self) -> None:
-        """Wake whoever still reads. Any thread; never blocks."""
+        """Wake the reading thread. Thread-safe; never blocks."""
         self._left = True
         if self._socket is not None:
             # Not the method of SSLSocket: that one takes the TLS state away from the reader.
@@ -130,10 +130,10 @@ class _Request:
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def run(self) -> "tuple[httpx.Response, bytes]":
-        """Ask, and read what may be read.
+        """Send the request, and read the allowed part of the response.
 
         Raises:
-            ToolError: It cannot be asked, or does not answer.
+            ToolError: It cannot be sent, or there is no response.
         """
         import httpx  # noqa: PLC0415 - only who fetches pays for it
 
@@ -161,7 +161,7 @@ class _Request:
         for piece in decoded(response):
             body += piece
             if time.monotonic() > self._end:
-                raise TimeoutError  # half a page would pass for the whole one
+                raise TimeoutError  # half a page must not pass as the whole one
             if self._left or len(body) > MOST_BYTES or self._context.cancel.is_set():
                 break
         return bytes(body[:MOST_BYTES])
@@ -180,7 +180,7 @@ def _text(body: bytes, kind: str, charset: str) -> str:
     try:
         name = codecs.lookup(charset).name
         text = body.decode("utf-8" if name in _NO_CHARSETS else name, "replace")
-    except (LookupError, ValueError):  # no such one, or one that is not for text
+    except (LookupError, ValueError):  # unknown, or not a text codec
         text = body.decode("utf-8", "replace")
     return page_text(text) if "html" in kind or text.lstrip()[:1] == "<" else text
 
