@@ -76,7 +76,7 @@ def clean_title(said: str) -> str:
 
 @dataclass(slots=True)
 class TitleWriter:
-    """Titles the conversations of one agent.
+    """The writer of titles for the conversations of one agent.
 
     Args:
         store: The store of the conversations.

@@ -1,4 +1,4 @@
-"""Hints that the user sends while a turn runs; the model receives them after the next tool result.
+"""Hints of the user for a running turn; the model receives them after the next tool result.
 
 A hint is stored as it is sent, so that the conversation is repeated in the same bytes. The marks
 around it cannot come from a tool: in tool output they are broken up.

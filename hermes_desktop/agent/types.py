@@ -94,7 +94,7 @@ class ContextNews:
     Attributes:
         used_tokens: Tokens used with the last answer.
         context_length: The size of the model's context; None if unknown.
-        threshold: The usage at which it is compressed; None if it never is.
+        threshold: The usage at which it is compacted; None if it never is.
         about: It was estimated; otherwise the model counted it.
     """
 
@@ -213,7 +213,7 @@ ToolListener = Callable[[TurnNews], None]
 
 
 class CancelSignal(Protocol):
-    """Signals a blocking call to end; a ``threading.Event`` is one."""
+    """A signal for a blocking call to end; a ``threading.Event`` is one."""
 
     def is_set(self) -> bool:
         """Return whether the call should end now."""

@@ -13,7 +13,7 @@ _TASKS = {
 
 
 def task_words(task: str) -> str:
-    """Return the auxiliary task of a model call in words; "" for answering."""
+    """Return a readable name of the auxiliary task of a model call; "" for answering."""
     return _TASKS.get(task, f"for {task.replace('_', ' ')}")
 
 

@@ -8,7 +8,7 @@ import click
 
 
 class LazyGroup(click.Group):
-    """Imports its commands lazily, so that listing sessions does not load the code for an export.
+    """A group with lazy imports, so that listing sessions does not load the code for an export.
 
     Args:
         places: Module and name of each command's object, by command.

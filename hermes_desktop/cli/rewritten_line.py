@@ -4,7 +4,7 @@ from hermes_desktop.cli import output
 
 
 class RewrittenLine:
-    """Remembers the line's text, so that a shorter text erases all of a longer one."""
+    """A line that remembers its text, so that a shorter text erases all of a longer one."""
 
     def __init__(self) -> None:
         self._line = ""

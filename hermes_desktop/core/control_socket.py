@@ -1,4 +1,4 @@
-"""Client of a gateway's control socket that asks for its identity. Blocks for about a second."""
+"""Client of a gateway's control socket: asks for its identity. Blocks about a second at most."""
 
 import contextlib
 import json

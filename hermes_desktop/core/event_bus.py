@@ -27,7 +27,7 @@ class _Subscription:
 
 
 class EventBus:
-    """Delivers each event to the subscribers of its class."""
+    """A bus that delivers each event to the subscribers of its class."""
 
     def __init__(self) -> None:
         self._subscriptions: dict[type, list[_Subscription]] = {}

@@ -1,4 +1,4 @@
-"""Decides from a home's marks which program may write its conversations.
+"""Detection of the program that may write a home's conversations, from the home's marks.
 
 Since hermes-agent 0.22, its own gateway is the only writer; other programs are its clients. The
 version of ``state.db`` does not distinguish the two models, so the marks do. A home whose marks

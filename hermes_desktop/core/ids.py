@@ -27,5 +27,5 @@ def new_turn_id() -> TurnId:
 
 
 def is_safe_session_id(value: str) -> bool:
-    """Whether an id can never name a path outside its folder."""
+    """Return whether an id can never name a path outside its folder."""
     return bool(value) and not _UNSAFE.search(value)

@@ -30,7 +30,7 @@ _SHORTEST_NAMED = 8
 
 
 class SecretRedactor:
-    """Removes secrets from text: those with known patterns, and registered values."""
+    """A filter that removes secrets from text: those with known patterns, and registered values."""
 
     def __init__(self) -> None:
         # Replaced, never mutated: log records are formatted on other threads.
@@ -62,7 +62,7 @@ def learn_named(values: Mapping[str, str], redactor: SecretRedactor) -> None:
 
 
 class RedactingFormatter(logging.Formatter):
-    """Formats a record, traceback included, and redacts the result."""
+    """A formatter that redacts the formatted record, traceback included."""
 
     def __init__(self, redactor: SecretRedactor) -> None:
         super().__init__("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
@@ -74,7 +74,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 class RecentLines(logging.Handler):
-    """Keeps the last lines in memory for the health page."""
+    """A handler that keeps the last lines in memory for the health page."""
 
     def __init__(self, size: int = 500) -> None:
         super().__init__()

@@ -210,7 +210,7 @@ class ContextUsed:
     Attributes:
         used_tokens: Tokens used with the last answer.
         context_length: The size of the model's context; None if unknown.
-        threshold: The usage at which the session is compressed; None if it never is.
+        threshold: The usage at which the session is compacted; None if it never is.
         about: It was estimated from the stored messages; otherwise the model counted it.
     """
 

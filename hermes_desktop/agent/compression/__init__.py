@@ -1,1 +1,1 @@
-"""Compression of conversations, to keep them within the context window of their model."""
+"""Compaction of conversations, to keep them within the context window of their model."""

@@ -1,4 +1,4 @@
-"""The compression settings of config.yaml, and the limits derived from them."""
+"""The compaction settings of config.yaml, and the limits derived from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from hermes_desktop.agent.context_length import Window
 
 THRESHOLD = 0.5
 SMALL_THRESHOLD = 0.75
-"""Used for windows below :data:`LARGE`, where half would be too little."""
+"""The threshold for windows below :data:`LARGE`, where half would be too little."""
 LARGE = 512_000
 LEAST = 64_000
-"""No conversation is compressed below this, unless the window is smaller."""
+"""No conversation is compacted below this, unless the window is smaller."""
 MOST = 0.85
-"""Used for windows smaller than :data:`LEAST`, and where a gateway compresses before a turn."""
+"""The part of a window smaller than :data:`LEAST`, or where a gateway compacts before a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class CompressionSettings:
     """The section ``compression``. Invalid values are replaced by the defaults.
 
     Attributes:
-        enabled: Whether conversations are compressed automatically.
+        enabled: Whether conversations are compacted automatically.
         threshold: At which part of the window.
         target_ratio: Which part of that may stay as it is at the end.
         in_place: The conversation keeps its row; otherwise it continues in a new one.
-        most_messages: A gateway compresses a conversation with this many before its next turn.
+        most_messages: A gateway compacts a conversation with this many before its next turn.
     """
 
     enabled: bool = True
@@ -53,7 +53,7 @@ class CompressionSettings:
         )
 
     def threshold_tokens(self, window: Window, max_tokens: int | None) -> int:
-        """Return the number of tokens from which a conversation is compressed."""
+        """Return the number of tokens from which a conversation is compacted."""
         part = self.threshold
         if window.tokens < LARGE:
             part = max(part, SMALL_THRESHOLD)

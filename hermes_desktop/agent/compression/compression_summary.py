@@ -1,4 +1,4 @@
-"""Requests the summary of a part of a conversation from a model.
+"""Model-written summaries of parts of conversations.
 
 Text of users and tools is treated as data, never as instructions. A part that is too long for one
 request is summarized in pieces, each with the summary so far.
@@ -52,7 +52,7 @@ class Spent:
 
 @dataclass(slots=True)
 class Summarizer:
-    """Writes summaries. Blocking.
+    """A writer of summaries. Blocking.
 
     Args:
         providers: The providers to ask, in this order.

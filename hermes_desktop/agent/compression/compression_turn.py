@@ -39,16 +39,16 @@ SHORTENING = "Shortening the session, so that it fits what the model can be told
 
 
 class TurnRoom:
-    """Keeps the turns of one agent within the context of its model. On the turn's thread.
+    """The limiter that keeps one agent's turns within the model's context. On the turn's thread.
 
     Args:
-        care: Compresses conversations.
+        care: Compacts conversations.
         store: Where a conversation is read again from.
 
     Attributes:
-        exhausted: The last turn's conversation is too long and cannot be compressed further.
+        exhausted: The last turn's conversation is too long and cannot be compacted further.
         moved: Called with the session a conversation continues in, as soon as it does.
-        listener: Notified of the context usage and of compression; None for no listener.
+        listener: Notified of the context usage and of compaction; None for no listener.
     """
 
     def __init__(self, care: ContextCare, store: SessionDB) -> None:
@@ -61,7 +61,7 @@ class TurnRoom:
         self._seen: tuple[str, int, int] = ("", 0, 0)
 
     def goes_on_in(self, session_id: str, cancel: CancelSignal) -> str | None:
-        """Return where a conversation continues if other programs have compressed it or do so now.
+        """Return where a conversation continues if other programs have compacted it or do so now.
 
         Blocking.
 
@@ -70,7 +70,7 @@ class TurnRoom:
             cancel: Ends the wait for them.
 
         Returns:
-            The session, which must be read again; None: no other program compressed it.
+            The session, which must be read again; None: no other program compacted it.
         """
         found = let_others_finish(self._store, session_id, cancel, self.listener)
         if found is None:
@@ -88,14 +88,14 @@ class TurnRoom:
         history: Sequence[ConversationMessage],
         cancel: CancelSignal,
     ) -> Shortened | None:
-        """Compress the conversation if the coming request would be too long.
+        """Compact the conversation if the coming request would be too long.
 
         Args:
             session_id: The conversation.
             prompt: The system prompt.
             history: The messages, including the user's new one: it is stored by then, so that it is
                 not lost if the process is killed meanwhile.
-            cancel: Cancels the compression.
+            cancel: Cancels the compaction.
 
         Returns:
             The result; None when there was nothing to do.
@@ -105,7 +105,7 @@ class TurnRoom:
         return self._shorten_from(size, session_id, history, cancel)
 
     def between(self, rounds: "ToolRounds") -> None:
-        """Compress before a turn's next request, as tool outputs may have filled the context."""
+        """Compact before a turn's next request, as tool outputs may have filled the context."""
         session_id = rounds.turn.session_id
         size = self._size(session_id, rounds.prompt, rounds.history)
         done = self._shorten_from(size, session_id, rounds.history, rounds.turn.cancel)
@@ -113,7 +113,7 @@ class TurnRoom:
             self._read_anew(rounds, done)
 
     def after_refusal(self, rounds: "ToolRounds", reply: Reply) -> bool:
-        """Compress after the model refused; return whether to ask again, once per turn."""
+        """Compact after the model refused; return whether to ask again, once per turn."""
         error = reply.error
         if not isinstance(error, TooLongError) or reply.text or not self.care.settings.enabled:
             return False
@@ -155,12 +155,12 @@ class TurnRoom:
     def tidy(
         self, session_id: str, last_prompt_tokens: int, cancel: CancelSignal
     ) -> Shortened | None:
-        """Compress a conversation that is nearly too long already, before its next turn.
+        """Compact a conversation that is nearly too long already, before its next turn.
 
         Args:
             session_id: The conversation.
             last_prompt_tokens: How long its latest request was, 0 if unknown.
-            cancel: Cancels the compression.
+            cancel: Cancels the compaction.
         """
         settings = self.care.settings
         if not settings.enabled:
@@ -219,7 +219,7 @@ class TurnRoom:
         return done
 
     def _shorten(self, session_id: str, wish: Wish, cancel: CancelSignal) -> Shortened:
-        """Compress the conversation, and notify the listener while that takes time."""
+        """Compact the conversation, and notify the listener while that takes time."""
         told = threading.Event()
 
         def begins() -> None:

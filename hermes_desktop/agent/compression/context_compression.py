@@ -1,4 +1,4 @@
-"""Compresses conversations, to keep them within the context of their model.
+"""Compaction of conversations, to keep them within the context of their model.
 
 All changes are made to the rows in state.db, under a lock that all programs respect, and written
 in one transaction. If another program was faster, its result is used.
@@ -42,7 +42,7 @@ Kind = Literal["done", "followed", "nothing", "busy", "failed", "cancelled"]
 
 COOLDOWN_S = 600.0
 MOST_VAIN = 2
-"""After this many ineffective compressions in a row, none starts automatically."""
+"""After this many ineffective compactions in a row, none starts automatically."""
 _REFRESH_S = 60.0
 _HELPFUL = 0.9
 _FAR_LESS = 0.6
@@ -53,7 +53,7 @@ _SOON = "Try again in a moment."
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """The result of a compression.
+    """The result of a compaction.
 
     Attributes:
         kind: ``followed``: another program did it, or the conversation has already moved.
@@ -81,7 +81,7 @@ class Shortened:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The parameters of a compression.
+    """The parameters of a compaction.
 
     Attributes:
         why: The reason. A summary without a model is acceptable for ``overflow`` only.
@@ -100,7 +100,7 @@ class Wish:
 
 
 class ContextCare:
-    """Compresses conversations of one agent. Blocking; one thread at a time.
+    """The compactor of one agent's conversations. Blocking; one thread at a time.
 
     Args:
         store: The store of the conversations.
@@ -149,7 +149,7 @@ class ContextCare:
         return self._windows.found_small(self._provider.choice)
 
     def threshold(self, *, ask: bool = True) -> int:
-        """Return the number of tokens from which a conversation is compressed."""
+        """Return the number of tokens from which a conversation is compacted."""
         max_tokens = self._provider.choice.max_tokens
         return self.settings.threshold_tokens(self.window(ask=ask), max_tokens)
 
@@ -160,14 +160,14 @@ class ContextCare:
         log.info("%s takes %d tokens", self._provider.choice.model, window.tokens)
 
     def is_blocked(self, session_id: str) -> bool:
-        """Return whether compression must not start: disabled, ineffective, or failed recently."""
+        """Return whether automatic compaction is off: disabled, ineffective or just failed."""
         if not self.settings.enabled or self._vain.get(session_id, 0) >= MOST_VAIN:
             return True
         if self._store.get_compression_fallback_streak(session_id) >= MOST_VAIN:
             return True
         return self._store.get_compression_failure_cooldown(session_id) is not None
 
-    # ---------------------------------------------------------------------------------- compression
+    # ---------------------------------------------------------------------------------- compaction
 
     def preview(self, session_id: str, wish: Wish) -> Shortened:
         """Return the expected result, as far as it is known before a summary is written."""
@@ -186,13 +186,13 @@ class ContextCare:
         cancel: CancelSignal,
         begins: Callable[[], object] = lambda: None,
     ) -> Shortened:
-        """Compress a conversation. Does not raise expected errors; see :class:`Shortened`.
+        """Compact a conversation. Does not raise expected errors; see :class:`Shortened`.
 
         Args:
             session_id: The conversation.
             wish: The parameters.
             cancel: Cancels it; then nothing is changed.
-            begins: Called if there is something to compress, before the slow part.
+            begins: Called if there is something to compact, before the slow part.
         """
         holder = new_holder()
         if not self._store.try_acquire_compression_lock(session_id, holder):
@@ -268,7 +268,7 @@ class ContextCare:
         return self._write(made, wanted, wish)
 
     def _overtaken(self, session_id: str, wish: Wish, size: int) -> Shortened | None:
-        """Return the result if nothing is left to do; None if compression is still needed."""
+        """Return the result if nothing is left to do; None if compaction is still needed."""
         row = self._store.get_session(session_id)
         if row is None:
             return Shortened("nothing", session_id)
@@ -335,12 +335,12 @@ class ContextCare:
     def _limits(self, wish: Wish, rows: Sequence[Message]) -> Limits:
         settings = self.settings
         tokens = int(self.threshold() * settings.target_ratio)
-        if wish.why in {"by_hand", "hygiene"}:  # compress even what fits
+        if wish.why in {"by_hand", "hygiene"}:  # compact even what fits
             tokens = min(tokens, estimate(map(dict, rows)) // 2)
         return Limits(settings.protect_first_n, settings.protect_last_n, tokens, wish.exchanges)
 
     def _note_guards(self, session_id: str, wish: Wish, done: Shortened) -> None:
-        """Record what prevents us from repeating an ineffective compression."""
+        """Record what prevents us from repeating an ineffective compaction."""
         helped = done.kind == "done" and done.after <= done.before * _HELPFUL
         vain = 0 if helped else self._vain.get(session_id, 0) + (done.kind in {"done", "nothing"})
         if wish.why == "by_hand" and done.kind == "done":

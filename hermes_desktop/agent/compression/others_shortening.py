@@ -1,6 +1,6 @@
-"""Waits before a turn until another program has compressed the conversation.
+"""Wait before a turn until another program has compacted the conversation.
 
-Messages written while our compression runs are preserved. Other programs set aside every message
+Messages written while our compaction runs are preserved. Other programs set aside every message
 that is stored when their summary is ready, even those they have not read: such a message would be
 stored, and never sent to a model again.
 """
@@ -28,7 +28,7 @@ def let_others_finish(
     tell: ToolListener | None,
     longest_s: float = LONGEST_S,
 ) -> str | None:
-    """Wait while another program compresses a conversation. Blocking; never raises.
+    """Wait while another program compacts a conversation. Blocking; never raises.
 
     Args:
         store: The store of the conversation.
@@ -61,7 +61,7 @@ def let_others_finish(
 
 
 def _is_shortened(store: SessionDB, session_id: str) -> bool:
-    """Return whether a program that would not preserve new messages compresses it now."""
+    """Return whether a program that would not preserve new messages compacts it now."""
     holder = store.get_compression_lock_holder(session_id)
     return holder is not None and not is_ours(holder) and runs_here(holder)
 

@@ -1,6 +1,6 @@
-"""Ensures at the end of a turn that its question is part of the conversation.
+"""Check at the end of a turn that its question is still part of the conversation.
 
-Another program may have compressed the conversation while the turn ran. It sets aside every
+Another program may have compacted the conversation while the turn ran. It sets aside every
 stored message, even those it had not read, or continues in a new session without them. Then the
 question is written once more, so that the reply is not stored without it, or in an ended session.
 """

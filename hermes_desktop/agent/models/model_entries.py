@@ -220,7 +220,7 @@ def _seconds(values: Mapping[str, Any], name: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads values from one mapping and expands variables in them.
+    """A reader of values from one mapping, which expands variables in them.
 
     Attributes:
         where: Its place, for messages.

@@ -1,4 +1,4 @@
-"""Reads the response to one call: a stream, a complete reply, or a refusal."""
+"""Reader of the response to one call: a stream, a complete reply, or a refusal."""
 
 import time
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _LONGEST_STREAM = 64 * 1024 * 1024
 
 
 class Answer:
-    """Reads one response to its end.
+    """A reader of one response.
 
     Attributes:
         ended: The response is complete, and the connection may carry another request.
@@ -217,7 +217,7 @@ class Answer:
             return
 
     def _next(self, deadline: float) -> Item | None:
-        """Return the next item received; None when cancelled. Errors are raised."""
+        """Return the next item received, the end included; None when cancelled. Raises errors."""
         while not self._cancel.is_set():
             left = deadline - time.monotonic()
             item = self._call.take(min(TICK_S, left))

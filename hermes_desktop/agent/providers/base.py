@@ -8,7 +8,7 @@ from hermes_desktop.agent.types import CancelSignal, ChatRequest, ModelChoice, S
 
 
 class ChatProvider(Protocol):
-    """Answers a list of messages, piece by piece."""
+    """A model provider, which answers a list of messages piece by piece."""
 
     @property
     def choice(self) -> ModelChoice:

@@ -1,4 +1,4 @@
-"""Determines the issuer of a server's certificate, to explain to the user why it is not trusted.
+"""The issuer of a server's certificate, to explain to the user why it is not trusted.
 
 A failed handshake does not provide it. So a second connection is made to get the certificate
 alone: nothing is sent over that connection.
@@ -9,7 +9,7 @@ import socket
 import ssl
 
 _SECONDS = 3.0
-_NAMES = (b"\x06\x03\x55\x04\x03", b"\x06\x03\x55\x04\x0a")  # common name, organisation
+_NAMES = (b"\x06\x03\x55\x04\x03", b"\x06\x03\x55\x04\x0a")  # common name, organization
 _LONG = 0x80
 
 

@@ -61,7 +61,7 @@ _ENDINGS = {each.reason: each.means for each in ENDINGS}
 
 
 class CompletionReader:
-    """Converts the data a server sends for one reply into events.
+    """A reader that converts the data a server sends for one reply into events.
 
     Args:
         begins_thinking: The model's text begins with thinking that only a closing mark ends.

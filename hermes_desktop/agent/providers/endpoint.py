@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Endpoint:
-    """Sends requests to one address, with the key that belongs to it. Thread-safe.
+    """A client of one address, with the key that belongs to it. Thread-safe.
 
     Args:
         choice: Address and key; redirects are not followed.

@@ -1,4 +1,4 @@
-"""Checks whether a model at an address answers: reads its list, then sends one short question."""
+"""Check of a model at an address: its list is read, then one short question is sent."""
 
 import time
 from dataclasses import dataclass

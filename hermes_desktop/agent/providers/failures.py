@@ -117,7 +117,7 @@ class Refusal:
 
 
 class Failures:
-    """Builds errors for one endpoint; none of their texts contains the key.
+    """A factory of errors for one endpoint; none of their texts contains the key.
 
     Args:
         choice: The endpoint.

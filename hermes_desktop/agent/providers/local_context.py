@@ -1,4 +1,4 @@
-"""Queries a local model server for the size of its model's context.
+"""Query of a local model server for the size of its model's context.
 
 Ollama, LM Studio, llama.cpp and vLLM each report it in a place of their own. Only local addresses
 are queried, each place briefly; the key is sent only to the address that it belongs to anyway.

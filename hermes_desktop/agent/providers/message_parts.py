@@ -1,4 +1,4 @@
-"""Extracts the content of a choice's message, whichever fields hold it."""
+"""Extraction of the content of a choice's message, whichever fields hold it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -130,7 +130,7 @@ def told_media(kinds: list[str]) -> str:
 
 
 class PairJoiner:
-    """Joins the two halves of a character that arrived in two pieces of JSON."""
+    """A joiner of the two halves of a character that arrived in two pieces of JSON."""
 
     def __init__(self) -> None:
         self._half = ""

@@ -1,4 +1,4 @@
-"""Classifies an endpoint's refusal by status, code and text, for several kinds of servers."""
+"""Classification of an endpoint's refusal by status, code and text, for several servers."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Checks whether an answer that ended regularly has content, and why it has no more."""
+"""Check whether an answer that ended regularly has content, and why it has no more."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,7 +26,7 @@ _FAILED = frozenset(each.reason for each in ENDINGS if each.means == "failed")
 
 
 class ReplyLook:
-    """Passes on the events of one attempt, and checks its end.
+    """A filter that passes on the events of one attempt, and checks its end.
 
     Args:
         failures: Builds the errors.

@@ -24,7 +24,7 @@ class CertificatesError(OSError):
 
 
 class SharedTls:
-    """Creates contexts when first needed, and again once a day.
+    """A cache of TLS contexts, created when first needed, and again once a day.
 
     Root certificates on the disk change while a program runs for months. Thread-safe.
 

@@ -27,7 +27,7 @@ class ServerEvent:
 
 
 class SseParser:
-    """Converts pieces of bytes into events.
+    """A parser that converts pieces of bytes into events.
 
     Lines may end with LF, CR LF or CR. Comments and unknown fields are skipped. Lines that are not
     fields are returned as separate events, and JSON over several lines as one: servers send

@@ -1,4 +1,4 @@
-"""Assembles tool calls from the pieces in which they are streamed."""
+"""Assembly of tool calls from the pieces in which they are streamed."""
 
 import json
 import secrets
@@ -25,7 +25,7 @@ class _Slot:
 
 
 class ToolFragments:
-    """Accepts pieces in the order of arrival; a call may be cut anywhere.
+    """Collects pieces in the order of arrival; a call may be cut anywhere.
 
     Pieces belong together by their index; a new id at a used index begins another call, and a
     piece without an index belongs to the call with its id, or to the latest.

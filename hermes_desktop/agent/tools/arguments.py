@@ -1,4 +1,4 @@
-"""Validates the arguments of a tool call: JSON written by a model, checked against the schema."""
+"""Validation of a tool call's arguments: JSON written by a model, checked against the schema."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Assembles the tools of one agent."""
+"""Assembly of the tools of one agent."""
 
 import os
 import sys

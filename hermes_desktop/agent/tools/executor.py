@@ -1,4 +1,4 @@
-"""Runs the model's tool calls: each on a daemon thread, results in the order of calls."""
+"""Execution of tool calls: each on a daemon thread, results in the order of calls."""
 
 import json
 import logging

@@ -46,7 +46,9 @@ INTERRUPTED = "interrupted"
 
 
 class AIAgent:
-    """Runs turns, one at a time; holds a provider and a history in memory, not a conversation.
+    """An agent that runs turns, one at a time.
+
+    It owns a provider and a history in memory, not a conversation.
 
     Args:
         provider: The model provider.
@@ -59,12 +61,12 @@ class AIAgent:
         session_fields: Further columns of a row it creates, as ``create_session`` takes them.
         tools: The tools; None for none.
         max_turns: How often the model is called in one turn.
-        room: Keeps conversations within the context of the model; None: they are not compressed.
-        titles: Titles conversations; None: they are not titled.
+        room: Keeps conversations within the context of the model; None: they are not compacted.
+        titles: Sets titles of conversations; None: they get none.
 
     Attributes:
         session_id: The session of the next turn.
-        on_moved: Called with the session a conversation continues in, on the turn's thread.
+        on_moved: Called with the session a conversation continues in, on the turn's thread; or None.
         tells_tools: Its caller may listen to its tools.
         says_what_it_heard: :meth:`steer` takes a callback for when a hint is stored.
         tells_plugins: It notifies plugins of its turns itself; its caller need not.
@@ -196,7 +198,7 @@ class AIAgent:
         turn_note: str = "",
         platform_message_id: str | None = None,
     ) -> AgentResult:
-        """Store the user's message, call the model, store the reply. Blocking; on the turn's thread.
+        """Store the user's message, call the model, store the reply. Blocks the turn's thread.
 
         Args:
             user_message: The user's message; halves of surrogate pairs become U+FFFD.
@@ -276,7 +278,7 @@ class AIAgent:
         return result
 
     def _follow_others(self, cancel: CancelSignal, heard: ToolListener | None) -> None:
-        """Wait for a compression by other programs, and switch to the session it continues in."""
+        """Wait for a compaction by other programs, and follow the conversation."""
         if self.room is None:
             return
         self.room.listener = heard
@@ -288,7 +290,7 @@ class AIAgent:
     def _make_room(
         self, prompt: str, history: list[ConversationMessage], writer: RowWriter, hooks: TurnHooks
     ) -> list[ConversationMessage]:
-        """Compress the conversation, if the coming request would be too long for the model."""
+        """Compact the conversation, if the coming request would be too long for the model."""
         if self.room is None:
             return history
         done = self.room.before_turn(self.session_id, prompt, history, self._cancel)

@@ -24,7 +24,7 @@ DEFAULT_IDENTITY = (
 
 @dataclass(frozen=True, slots=True)
 class PromptBuilder:
-    """Builds our first prompt of a session.
+    """The builder of our first prompt of a session.
 
     Attributes:
         clock: For the date.

@@ -117,7 +117,7 @@ class ToolRounds:
         history: The conversation with the question; grows.
         writer: Stores calls and results as they come.
         count: Called with each reply, for the token counts.
-        room: Compresses before the next request; None: nothing is ever compressed.
+        room: Compacts before the next request; None: nothing is ever compacted.
         steering: The user's hints, sent after the next result.
         asked: How often the model was called.
         lost: Why something could not be stored; the turn ends with it.

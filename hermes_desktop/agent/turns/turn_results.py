@@ -1,4 +1,4 @@
-"""Builds the :class:`AgentResult` of a turn."""
+"""Construction of the :class:`AgentResult` of a turn."""
 
 from collections.abc import Sequence
 

@@ -16,7 +16,7 @@ PersistedCallback = Callable[[int], None]
 
 
 class RowWriter:
-    """Appends the rows of one turn and records their ids.
+    """A writer that appends the rows of one turn and records their ids.
 
     Args:
         store: The store to write to.

@@ -1,4 +1,4 @@
-"""Converts the history of a session into the messages an endpoint accepts.
+"""Conversion of a session's history into the messages an endpoint accepts.
 
 Pure, and stable: the same history gives the same messages, and a longer history begins with those
 of the shorter one, so that an endpoint can reuse what it has already read.

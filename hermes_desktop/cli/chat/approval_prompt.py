@@ -15,7 +15,7 @@ BY = "terminal"
 
 
 class _Approval:
-    """One approval request on the desk."""
+    """One approval request, as a terminal prompt."""
 
     def __init__(self, request: ApprovalRequested, approvals: Approvals) -> None:
         self._request = request
@@ -45,11 +45,11 @@ class _Approval:
 
 
 class ApprovalPrompt:
-    """Puts pending approval requests on the desk.
+    """A subscriber that queues pending approval requests as terminal prompts.
 
     Args:
         services: The program.
-        desk: Where questions of all kinds are shown, one after the other.
+        desk: The queue of terminal prompts of all kinds.
     """
 
     def __init__(self, services: DesktopServices, desk: TerminalDesk) -> None:

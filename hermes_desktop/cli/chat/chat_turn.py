@@ -258,7 +258,7 @@ def _stopped(session_id: str, *, kept: bool) -> CancelledError:
 
 
 class ReplyPrinter:
-    """Writes the pieces of a reply as they arrive, sanitized.
+    """A writer of a reply's pieces as they arrive, sanitized.
 
     Text sometimes turns out to be thinking only after it has arrived. Output to a file or a program
     cannot be taken back, so the first second of a reply is held back there.

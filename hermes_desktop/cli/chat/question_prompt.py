@@ -9,7 +9,7 @@ from hermes_desktop.services.assembly.desktop_services import DesktopServices
 
 
 class _Question:
-    """One question on the desk."""
+    """One question, as a terminal prompt."""
 
     def __init__(self, asked: QuestionAsked, questions: Questions) -> None:
         self._asked = asked
@@ -37,11 +37,11 @@ class _Question:
 
 
 class QuestionPrompt:
-    """Puts the assistant's questions on the desk.
+    """A subscriber that queues the assistant's questions as terminal prompts.
 
     Args:
         services: The program.
-        desk: Where questions of all kinds are shown, one after the other.
+        desk: The queue of terminal prompts of all kinds.
     """
 
     def __init__(self, services: DesktopServices, desk: TerminalDesk) -> None:

@@ -49,7 +49,7 @@ def _forget_typed() -> None:
 
 
 class TerminalDesk:
-    """Shows prompts and reads the answers, on the loop."""
+    """The queue that shows prompts and reads the answers, on the loop."""
 
     def __init__(self) -> None:
         self._waiting: deque[Matter] = deque()

@@ -10,7 +10,7 @@ _STOP = "Ctrl-C ends the wait; nothing is sent then."
 
 
 class WaitingLine:
-    """Writes to standard error; on a terminal, the remaining time counts down in one line."""
+    """The status line on standard error; on a terminal, the remaining time counts down in it."""
 
     def __init__(self) -> None:
         self._line = RewrittenLine()

@@ -9,7 +9,7 @@ _SERVING = frozenset({"running", "working", "degraded"})
 
 
 class GatewayProgress:
-    """Writes a line when the status has changed.
+    """A listener that writes a line when the status has changed.
 
     On a terminal the remaining seconds count down in one line; elsewhere, where each would be a
     line of a log, only a change of what is waited for is written.

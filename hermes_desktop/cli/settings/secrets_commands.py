@@ -238,7 +238,9 @@ def _standing(view: "SecretView", *, show_end: bool) -> str:
 
 
 def _words(place: "SecretPlace", *, show_end: bool) -> str:
-    """Return text such as ``keyring``, ``keyring (locked)``, ``config.yaml (telegram.token)``."""
+    """Describe a place of a secret.
+
+    Such as ``keyring``, ``keyring (locked)``, ``config.yaml (platforms.telegram.token)``."""
     inside: list[str] = []
     if place.state != "stored":
         inside.append(place.state)

@@ -196,7 +196,7 @@ def _take(path: Path) -> _Taken | None:
 
 
 def _is_named(descriptor: int, path: Path) -> bool:
-    """Whether the open file is still the one with that name."""
+    """Return whether the open file is still the one with that name."""
     try:
         there = path.lstat()
     except FileNotFoundError:

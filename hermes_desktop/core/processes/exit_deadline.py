@@ -1,4 +1,4 @@
-"""Ends the process when shutdown takes too long, and logs where it hung."""
+"""Watchdog that ends the process when shutdown takes too long, and logs where it hung."""
 
 import contextlib
 import logging

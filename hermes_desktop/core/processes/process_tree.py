@@ -1,4 +1,4 @@
-"""Finds and ends everything a program has started, including what left its group and its session.
+"""Discovery and termination of everything a program started, even outside its group and session.
 
 A program is started with a unique mark in its environment, which everything it starts inherits.
 In addition, children are found by their parent and by their session. A process that clears its

@@ -1,4 +1,4 @@
-"""Determines which program a process runs, by its command line."""
+"""Identification of the program that a process runs, by its command line."""
 
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath

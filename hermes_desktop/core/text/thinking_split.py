@@ -1,4 +1,4 @@
-"""Separates a model's thinking from its reply where both arrive as one text in pieces.
+"""Splitter of a model's thinking from its reply, where both arrive as one text in pieces.
 
 A mark counts where a model writes it: at the beginning of a reply or of a line, or after a
 sentence. In code, in quotation marks and within a sentence it is ordinary text, since models and
@@ -94,7 +94,7 @@ class _Place:
 
 
 class ThinkingSplitter:
-    """Splits a reply that arrives in pieces cut anywhere.
+    """The splitter of a reply that arrives in pieces cut anywhere.
 
     Args:
         begins_inside: The model is known to start with thinking that only a closing mark ends:

@@ -20,7 +20,7 @@ _MOST_LOG = 2_000_000
 
 
 class ApprovalMemory:
-    """Remembers approvals: for a chat in memory, permanent ones in a file.
+    """The memory of approvals: in memory for a chat, in a file if they are permanent.
 
     An approval is for one exact action – the same command in the same folder, the same file – and
     never for a kind of action.

@@ -74,11 +74,11 @@ class Answered:
 
 
 class Attendant(waiting_room.Attendant[ApprovalRequest, Answered]):
-    """Shows pending approval requests; see :class:`~.waiting_room.Attendant`."""
+    """An attendant that shows approval requests; see :class:`~.waiting_room.Attendant`."""
 
 
 class ApprovalQueue(WaitingRoom[ApprovalRequest, Answered]):
-    """Keeps approval requests in order of arrival.
+    """The queue of approval requests, in order of arrival.
 
     Args:
         clock: For time-outs.

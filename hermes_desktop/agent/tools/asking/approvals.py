@@ -1,4 +1,4 @@
-"""Decides whether a possibly harmful action is done: rules first, then the user's approval.
+"""The decision on possibly harmful actions: rules first, then the user's approval.
 
 In this order: forbidden actions → the user's deny rules → chats without approvals → earlier
 approvals → actions that need none → the user. If the user cannot be asked, it is not approved.
@@ -101,7 +101,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 class ApprovalGate:
-    """Requests approval of harmful actions for the tools of one agent. Blocking; thread-safe.
+    """The gate for possibly harmful actions of one agent's tools. Blocking; thread-safe.
 
     Args:
         rules: The user's rules.

@@ -25,7 +25,7 @@ MOST_CHOICE = 200
 
 @dataclass(frozen=True, slots=True)
 class PersonAsker:
-    """Asks the user for the tools of one agent. Blocking; thread-safe.
+    """The way for one agent's tools to ask the user. Blocking; thread-safe.
 
     Attributes:
         queue: The pending questions.

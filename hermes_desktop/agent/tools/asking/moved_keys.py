@@ -1,6 +1,6 @@
 """Redirection from old chat keys to current ones.
 
-In ``rpc`` the key of a chat is the id of its session, and a compressed session may continue under
+In ``rpc`` the key of a chat is the id of its session, and a compacted session may continue under
 a new id. Code that started before (a background task, a waiting thread) keeps the old one.
 """
 

@@ -54,11 +54,11 @@ class QuestionReply:
 
 
 class QuestionAttendant(waiting_room.Attendant[Question, QuestionReply]):
-    """Shows questions; see :class:`~.waiting_room.Attendant`."""
+    """An attendant that shows questions; see :class:`~.waiting_room.Attendant`."""
 
 
 class QuestionQueue(WaitingRoom[Question, QuestionReply]):
-    """Keeps questions in order of arrival.
+    """The queue of questions, in order of arrival.
 
     Args:
         clock: For time-outs.

@@ -47,7 +47,7 @@ A = TypeVar("A")
 
 
 class Attendant(Generic[Q, A]):
-    """Shows pending requests. The callbacks run on any thread and must not block.
+    """A component that shows pending requests. Its callbacks run on any thread; must not block.
 
     Args:
         serves: Returns whether it can show this request.
@@ -75,7 +75,7 @@ class _Waiting(Generic[Q, A]):
 
 
 class WaitingRoom(Generic[Q, A]):
-    """Keeps requests in order of arrival.
+    """The queue of pending requests, in order of arrival.
 
     Args:
         clock: For time-outs.

@@ -1,4 +1,4 @@
-"""Assesses a shell command before it runs: may it do harm, and how much.
+"""Assessment of a shell command before it runs: may it do harm, and how much.
 
 An assessment lists findings. ``hard`` findings are never run; others need the user's approval.
 Text that cannot be analyzed is a finding, too: nothing passes because it is obfuscated.
@@ -35,7 +35,7 @@ _RUNS_TEXT = frozenset(
 _LASTING = frozenset(
     {"delete-root", "format-disk", "write-disk", "fork-bomb", "permissions-root", "move-vital"}
 )
-"""Forbidden in every script, whoever wrote it; others may have reasons, and the user is asked."""
+"""Forbidden in every script, whoever wrote it; the rest may be justified, and the user is asked."""
 _HIDDEN_GLOB = re.compile(r"(^|/)\.(?!/|\./)[^/]*[*?\[{][^/]*|(^|/)\.hermes[^/]*/[^/]*[*?\[{]")
 _TAKES_ALL = frozenset(
     {"grep", "egrep", "fgrep", "tar", "cp", "zip", "7z", "rsync", "ack", "ag", "mv", "ln", "cat"}

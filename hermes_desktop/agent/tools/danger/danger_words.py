@@ -44,7 +44,7 @@ class Danger:
 
 @dataclass(slots=True)
 class Found:
-    """Collects dangers, each kind once; a hard one replaces a soft one of its kind.
+    """A collection of dangers, each kind once; a hard one replaces a soft one of its kind.
 
     Attributes:
         steps: How many programs were assessed.

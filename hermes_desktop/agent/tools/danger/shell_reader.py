@@ -1,4 +1,4 @@
-"""Parses shell text into the programs it would start, as far as possible without running it.
+"""Parser of shell text into the programs it would start, as far as is possible statically.
 
 Quotes, escapes, ``$'…'``, substitutions, pipes, redirections, here-documents, simple variables,
 functions, choices and braces are supported. What cannot be parsed is reported as a problem and
@@ -334,7 +334,7 @@ class _Reader(RedirectReader):
         return not self._nested and not self._choices and self._after in {"", ";"}
 
     def _set_to(self, program: str, command: Simple) -> dict[str, str | None]:
-        """Return variables that ``read`` and ``printf -v`` set for the first time to known values."""
+        """Return the variables that ``read`` and ``printf -v`` newly set to known values."""
         words = [each.text for each in command.words[1:] if each.text != "-r"]
         if any(each.opaque or each.wild for each in command.words):
             return {}

@@ -1,4 +1,4 @@
-"""Parses the redirections of shell text, here-documents included."""
+"""Parser of the redirections of shell text, here-documents included."""
 
 from hermes_desktop.agent.tools.danger.shell_words import (
     ENDS_WORD,
@@ -10,7 +10,7 @@ from hermes_desktop.agent.tools.danger.shell_words import (
 
 
 class RedirectReader(WordReader):
-    """Parses redirections; base of the command reader."""
+    """A parser of redirections; base of the command reader."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

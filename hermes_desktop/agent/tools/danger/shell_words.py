@@ -1,4 +1,4 @@
-"""Parses the words of shell text: quotes, escapes, values and substitutions."""
+"""Parser of the words of shell text: quotes, escapes, values and substitutions."""
 
 import re
 from dataclasses import dataclass, field
@@ -77,7 +77,7 @@ class Reading:
 
 
 class WordReader:
-    """Walks through the text; base of the command reader.
+    """A parser of words; base of the command reader.
 
     Attributes:
         text: The whole text.

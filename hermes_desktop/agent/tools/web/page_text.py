@@ -73,7 +73,7 @@ class _Gathered:
 
 
 def _pieces(page: str) -> Iterator[tuple[str, str]]:
-    """Yield texts, and names of opening and closing tags. Searches never start over."""
+    """Yield texts, and names of opening and closing tags. Each search starts at the last end."""
     at = 0
     while (begin := page.find("<", at)) >= 0:
         if begin > at:
