@@ -66,7 +66,7 @@ class AIAgent:
 
     Attributes:
         session_id: The session of the next turn.
-        on_moved: Called with the session a conversation continues in, on the turn's thread; or None.
+        on_moved: Called on the turn's thread with the session a conversation continues in; or None.
         tells_tools: Its caller may listen to its tools.
         says_what_it_heard: :meth:`steer` takes a callback for when a hint is stored.
         tells_plugins: It notifies plugins of its turns itself; its caller need not.

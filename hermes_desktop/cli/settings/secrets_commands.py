@@ -240,7 +240,8 @@ def _standing(view: "SecretView", *, show_end: bool) -> str:
 def _words(place: "SecretPlace", *, show_end: bool) -> str:
     """Describe a place of a secret.
 
-    Such as ``keyring``, ``keyring (locked)``, ``config.yaml (platforms.telegram.token)``."""
+    Such as ``keyring``, ``keyring (locked)``, ``config.yaml (platforms.telegram.token)``.
+    """
     inside: list[str] = []
     if place.state != "stored":
         inside.append(place.state)
