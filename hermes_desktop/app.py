@@ -1,4 +1,4 @@
-"""Start the desktop program, or report why it cannot start. Importing this module loads no Qt."""
+"""Start-up of the desktop program, or the reason why it cannot start. Importing loads no Qt."""
 
 import os
 import platform

@@ -60,7 +60,7 @@ class Window:
     """How many tokens fit into a request with its answer.
 
     Attributes:
-        certain: The size was reported or configured; otherwise it is a guess.
+        certain: The size was reported, configured or known; otherwise it is a guess.
     """
 
     tokens: int

@@ -1,7 +1,7 @@
 """The memory of a user across conversations, and the changes that wait for approval.
 
 Two files in ``memories``; entries are separated by a line with §. Where the user approves each
-change, it waits in ``pending/memory``, one file each, in the format of ``hermes``.
+change, it waits in ``pending/memory``, one file each, in the format that ``hermes`` uses, too.
 """
 
 import contextlib

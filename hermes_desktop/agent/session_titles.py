@@ -1,4 +1,4 @@
-"""Automatic titles of conversations after their first exchange, on a separate thread."""
+"""Automatic titles of conversations after their first exchange, on a thread that blocks nothing."""
 
 import logging
 import re

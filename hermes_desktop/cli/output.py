@@ -1,4 +1,4 @@
-"""All output of the command line to the terminal.
+"""The terminal output of the command line; no other module writes to the terminal.
 
 The content of a session is untrusted: control characters could move the cursor, rename the window
 or answer for the user, and direction overrides could show a command reversed. All of it is

@@ -1,4 +1,4 @@
-"""The plan which messages of a long conversation stay and which a summary replaces. Pure.
+"""The plan of which messages of a long conversation stay and which a summary replaces. Pure.
 
 The beginning stays because it states the subject; the end stays because it is the current work.
 Tool results never lose their call, and the user's last message always stays.
@@ -94,7 +94,7 @@ class Plan:
         return f"{_STEPS_AS_OF_THEN}{kept[: _MOST_STEPS + 1]}"
 
     def _role(self) -> str:
-        """Return the role that joins with its neighbors: endpoints require alternating roles."""
+        """Return the role that fits the neighbors: endpoints require alternating roles."""
         after = self.tail[0]["role"] if self.tail else "user"
         return "assistant" if self.head and after == "user" else "user"
 

@@ -13,7 +13,7 @@ LARGE = 512_000
 LEAST = 64_000
 """No conversation is compacted below this, unless the window is smaller."""
 MOST = 0.85
-"""The part of a window smaller than :data:`LEAST`, or where a gateway compacts before a turn."""
+"""The threshold for windows below :data:`LEAST`, and for a gateway's compaction before a turn."""
 
 
 @dataclass(frozen=True, slots=True)

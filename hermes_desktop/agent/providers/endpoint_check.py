@@ -59,7 +59,7 @@ def check_endpoint(
     redactor: SecretRedactor | None = None,
     tls: SharedTls | None = None,
 ) -> EndpointAnswer:
-    """Check whether a model answers. Blocking; ends soon after it is cancelled.
+    """Check whether a model answers. Blocking; ends within a fraction of a second when cancelled.
 
     Args:
         choice: Address, key and model; without a model only the list is read.

@@ -35,7 +35,7 @@ def is_local(base_url: str) -> bool:
 
 
 def probe_context(choice: ModelChoice) -> int | None:
-    """Return the context size in tokens; None if unknown. Blocking, a few seconds."""
+    """Return the context size in tokens; None if unknown. Blocks for a few seconds."""
     if choice.kind != "openai" or not is_local(choice.base_url):
         return None
     import httpx  # noqa: PLC0415 - only who asks needs it

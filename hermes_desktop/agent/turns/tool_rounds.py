@@ -27,7 +27,7 @@ from hermes_desktop.state.conversations.conversation import without_memory
 log = logging.getLogger(__name__)
 
 MAX_TURNS = 90
-"""How often the model is called in one turn, by default of ``agent.max_turns``."""
+"""How often the model is called in one turn, unless ``agent.max_turns`` is set."""
 SUM_UP = (
     "No more tools can be used in this turn: the limit of steps is reached. Say in a few sentences "
     "what was done, what was found, and what is still open."

@@ -89,7 +89,7 @@ def run_chat(paths: HermesPaths, text: str, aim: ChatAim) -> int:
 
 
 def _refuse_foreign_home(paths: HermesPaths, aim: ChatAim) -> None:
-    """Refuse a home that only another program may write; name the command that continues there.
+    """Refuse a home that only another program may write; name the command to continue there.
 
     Raises:
         StateReadOnlyError: The home may not be written here.

@@ -125,7 +125,7 @@ class ApprovalQueue(WaitingRoom[ApprovalRequest, Answered]):
             self._followers.append(follower)
 
     def move(self, old_key: str, new_key: str) -> None:
-        """Move pending requests to another key; so does the switch for approvals."""
+        """Move a chat's pending requests and its approval switch to another key."""
         super().move(old_key, new_key)
         with self._lock:
             if old_key in self._free:

@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 Reason = Literal["answered", "timeout", "stopped", "nobody", "gone", "ended"]
 """How a wait ended.
 
-In this order: an answer, the time-out, a stopped turn, no attendant, loss of the last attendant,
-or the end of the program.
+By an answer, the time-out, a stopped turn, no attendant, the loss of the last attendant, or the end
+of the program.
 """
 _LOOK_S = 0.05
 
@@ -47,7 +47,7 @@ A = TypeVar("A")
 
 
 class Attendant(Generic[Q, A]):
-    """A component that shows pending requests. Its callbacks run on any thread; must not block.
+    """A component that shows requests. Its callbacks run on any thread and must not block.
 
     Args:
         serves: Returns whether it can show this request.

@@ -43,7 +43,7 @@ class LostProcess:
 
 
 class ProcessRecords:
-    """The file of this program. Blocking; thread-safe for one caller at a time.
+    """The file of this program. Blocking; for any thread, one at a time.
 
     Args:
         folder: ``desktop/processes`` of the home; created when first needed.
