@@ -14,7 +14,7 @@ _BETWEEN_S = 0.1
 
 
 class LongWork:
-    """Passed to long operations: ``on_progress``, and the object itself as the cancel signal."""
+    """Progress and cancel signal of a long operation, which gets ``on_progress`` and the object."""
 
     def __init__(self) -> None:
         self._stopped = False

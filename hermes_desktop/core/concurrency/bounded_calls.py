@@ -15,7 +15,7 @@ GRACE_S = 1.0
 
 
 class BoundedCalls:
-    """Run adapters' coroutines with a deadline; one that ignores it is abandoned.
+    """A runner of adapters' coroutines with a deadline; one that ignores it is abandoned.
 
     Args:
         grace_s: How long to wait for a cancelled coroutine.

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Stoppable:
-    """Run coroutines that can be cancelled by the user. Used on the loop.
+    """A runner of coroutines that the user can cancel. Used on the loop.
 
     Args:
         title: The error's title when one was cancelled.

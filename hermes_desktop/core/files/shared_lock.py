@@ -218,7 +218,7 @@ if sys.platform == "win32":
 
     _SAFE = os.O_BINARY
     _FAR = 1 << 30
-    """Locks are mandatory on Windows: a lock this far behind leaves the content readable."""
+    """Locks are mandatory on Windows: a lock at this offset leaves the content readable."""
 
     def _lock(descriptor: int, *, shared: bool = False) -> bool:  # noqa: ARG001 - there is one kind
         os.lseek(descriptor, _FAR, os.SEEK_SET)
