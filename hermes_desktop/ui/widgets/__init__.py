@@ -1,1 +1,1 @@
-"""Widgets, colours and layouts that several pages share."""
+"""Widgets, colors and layouts shared by several pages."""

@@ -1,4 +1,4 @@
-"""Wakes whoever shows how long ago things were; sleeps while nobody can see it."""
+"""The timer that refreshes relative times; it is stopped while the window is hidden."""
 
 from collections.abc import Callable
 
@@ -6,13 +6,13 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 
 class AgeTimer(QObject):
-    """A coarse timer that beats only while the window shows and a moment stands in its words.
+    """A coarse timer that runs only while the window is visible and shows a relative time.
 
     Args:
-        wanted_ms: When the words are next worth a look, 0 for never.
+        wanted_ms: Returns the time until the next refresh in milliseconds, 0 for never.
 
     Signals:
-        beat: Look at the clock again.
+        beat: The relative times have to be refreshed.
     """
 
     beat = Signal()
@@ -28,11 +28,11 @@ class AgeTimer(QObject):
 
     @property
     def running(self) -> bool:
-        """Whether it will wake somebody."""
+        """Whether the timer is running."""
         return self._timer.isActive()
 
     def set_visible(self, visible: bool) -> None:  # noqa: FBT001 - a state of one meaning
-        """The window shows, or does not."""
+        """Record whether the window is visible; refresh at once when it becomes visible."""
         if visible != self._visible:
             self._visible = visible
             if visible:
@@ -41,7 +41,7 @@ class AgeTimer(QObject):
                 self._timer.stop()
 
     def settle(self) -> None:
-        """What is shown has changed: decide anew when to wake."""
+        """Recompute the next refresh after what is shown has changed."""
         pause = self._wanted_ms() if self._visible else 0
         if not pause:
             self._timer.stop()

@@ -1,4 +1,4 @@
-"""Starts coroutines from plain slots, and awaits dialogs without a nested event loop."""
+"""Coroutines started from plain slots, and dialogs awaited without a nested event loop."""
 
 import asyncio
 import contextlib
@@ -17,11 +17,11 @@ log = logging.getLogger(__name__)
 
 
 class AsyncSlots:
-    """Runs what a click started, keeps it alive, and turns its failure into a notice.
+    """Runner for coroutines that a slot starts: keeps them alive and reports their failures.
 
     Args:
-        tasks: Keeps the tasks and ends them when the program closes.
-        bus: Gets a :class:`~hermes_desktop.core.events.Notice` for each failure.
+        tasks: Holds the tasks and ends them when the program closes.
+        bus: Receives a :class:`~hermes_desktop.core.events.Notice` for each failure.
     """
 
     def __init__(self, tasks: TaskSet, bus: EventBus) -> None:
@@ -32,12 +32,12 @@ class AsyncSlots:
         """Run a coroutine on the running loop.
 
         Args:
-            coro: What to do. A :class:`HermesError` becomes a notice; anything else is a bug and
+            coro: What to run. A :class:`HermesError` becomes a notice; anything else is a bug and
                 is logged as one.
-            doing: What it is, for notices and logs: "Renaming the session".
+            doing: A description for notices and logs: "Renaming the session".
         """
         task = self._tasks.start(self._guard(coro, doing), name=doing)
-        # One that is cancelled before its first step would leave the coroutine without an end.
+        # A task that is cancelled before its first step would leave its coroutine unclosed.
         task.add_done_callback(lambda _: coro.close())
         return task
 
@@ -65,13 +65,13 @@ class AsyncSlots:
 
     @staticmethod
     async def ask(dialog: QDialog) -> int:
-        """Show a dialog and wait for its answer while everything else goes on.
+        """Show a dialog and wait for its result without blocking the event loop.
 
         Args:
             dialog: Shown window-modal. It is hidden afterwards; the caller deletes it.
 
         Returns:
-            What the dialog finished with; ``QDialog.DialogCode.Rejected`` when it was closed.
+            The result of the dialog; ``QDialog.DialogCode.Rejected`` if it was closed.
         """
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 

@@ -1,11 +1,11 @@
-"""Buttons of dialogs look as all others do."""
+"""A consistent appearance for the buttons of dialogs."""
 
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QDialogButtonBox, QMessageBox
 
 
 def without_icons(buttons: QDialogButtonBox | QMessageBox) -> None:
-    """Take the icons off that some desktops put on Cancel and Close, but on no other button.
+    """Remove the icons that some desktops put on Cancel and Close, but on no other button.
 
     Args:
         buttons: With all its buttons added.

@@ -1,10 +1,10 @@
-"""How high a dialog is: as high as its words are at its width, with the font that is set."""
+"""Dialog height that fits the wrapped text at the dialog's width and current font."""
 
 from PySide6.QtWidgets import QDialog
 
 
 def fit_height(dialog: QDialog) -> None:
-    """Make a dialog as high as its content, which wraps, is at its present width."""
+    """Resize a dialog to the height that its wrapped content needs at its present width."""
     layout = dialog.layout()
     if layout is not None:
         layout.activate()

@@ -1,4 +1,4 @@
-"""Brings the events of the bus to widgets: one signal per kind, each with the event itself."""
+"""The bridge from the event bus to Qt signals: one signal per kind, carrying the event itself."""
 
 from PySide6.QtCore import QObject, Signal
 
@@ -29,7 +29,7 @@ from hermes_desktop.core.events import (
 
 
 class EventBridge(QObject):
-    """Subscribes to everything once. Lives on the thread of the bus, which is Qt's main thread.
+    """One subscription to every event. Lives on the thread of the bus, which is Qt's main thread.
 
     Widgets connect to the signals and are disconnected by Qt when they are deleted, so that no
     subscription of the bus outlives its widget.
@@ -83,7 +83,7 @@ class EventBridge(QObject):
         ]
 
     def close(self) -> None:
-        """End all subscriptions; harmless when repeated."""
+        """End all subscriptions; idempotent."""
         for unsubscribe in self._unsubscribe:
             unsubscribe()
         self._unsubscribe.clear()

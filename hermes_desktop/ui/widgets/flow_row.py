@@ -1,4 +1,4 @@
-"""Buttons beside each other that go on in the next line where there is no room."""
+"""A row of widgets that wraps to the next line when there is not enough space."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class FlowRow(QWidget):
-    """Lines of widgets in their own size, from the leading edge on; hidden ones take no room.
+    """A flow layout of widgets in their own size, from the leading edge; hidden ones take no space.
 
-    A row without a widget that shows is hidden itself.
+    A row without any visible widget is hidden itself.
 
     Args:
-        gap: Pixels between two of them.
+        gap: Pixels between two widgets.
     """
 
     def __init__(self, parent: QWidget | None = None, *, gap: int = SPACE_8) -> None:
@@ -33,16 +33,16 @@ class FlowRow(QWidget):
 
     @property
     def widgets(self) -> tuple[QWidget, ...]:
-        """What stands in it, from the leading edge on."""
+        """The widgets of the row, from the leading edge."""
         return tuple(self._widgets)
 
     def add(self, widget: QWidget) -> None:
-        """Put a widget behind the others."""
+        """Append a widget."""
         widget.setParent(self)
         self._widgets.append(widget)
 
     def settle(self) -> None:
-        """Widgets were shown, hidden or renamed: find their places anew."""
+        """Lay out again after widgets were shown, hidden or renamed."""
         self.setVisible(any(not each.isHidden() for each in self._widgets))
         self._lay_out(self.width(), move=True)
         self.updateGeometry()
@@ -80,7 +80,7 @@ class FlowRow(QWidget):
         return super().event(event)
 
     def _lay_out(self, width: int, *, move: bool) -> int:
-        """Find the places; how high all lines are."""
+        """Compute the positions and return the total height of the lines."""
         x = y = line = 0
         for widget in self._widgets:
             if widget.isHidden():

@@ -1,10 +1,10 @@
-"""Which characters of a piece of code have which meaning. No Qt; runs on a worker thread."""
+"""Syntax highlighting of code. No Qt; runs on a worker thread."""
 
 from functools import cache
 from typing import Any, Literal
 
 MAX_HIGHLIGHTED = 20_000
-"""Characters; longer code stays plain."""
+"""Maximum number of characters; longer code stays plain."""
 _LONGEST_LINE = 2_000
 
 TokenKind = Literal["keyword", "string", "number", "comment", "name", "added", "removed", "heading"]
@@ -41,7 +41,7 @@ def colour_lines(language: str, text: str) -> tuple[LineColours, ...]:
     """Find the tokens of each line.
 
     Args:
-        language: What stands after the fence; an unknown one gives no colours.
+        language: The info string of the fence; an unknown one gives no colors.
         text: The code as it is shown.
 
     Returns:

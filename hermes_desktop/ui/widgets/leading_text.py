@@ -1,4 +1,4 @@
-"""One line of text at the leading edge of the window, each in the direction of its own letters."""
+"""Single lines of text at the window's leading edge, each in the direction of its own letters."""
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QPainter
@@ -8,13 +8,13 @@ from hermes_desktop.ui.words.text_direction import is_right_to_left
 
 
 def draw_text(painter: QPainter, place: QRect, text: str, direction: Qt.LayoutDirection) -> None:
-    """Draw it in the painter's font and pen, cut where there is no room.
+    """Draw a text in the painter's font and pen, elided where there is no space.
 
     Args:
-        painter: Its layout direction is put back.
-        place: Where.
-        text: Plain.
-        direction: Of the window: says at which edge it stands.
+        painter: Its layout direction is restored.
+        place: The rectangle to draw in.
+        text: Plain text.
+        direction: The window's layout direction, which decides the edge to align with.
     """
     edge = Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignVCenter
     visual = QStyle.visualAlignment(direction, edge) | Qt.AlignmentFlag.AlignAbsolute

@@ -1,12 +1,12 @@
-"""Room at both ends of a line that is typed into: the cursor stands beside the first letter."""
+"""Margins at both ends of a line edit, so that the cursor does not touch the first letter."""
 
 from PySide6.QtCore import QMargins
 from PySide6.QtWidgets import QLineEdit
 
 _ROOM = QMargins(2, 0, 2, 0)
-"""Beside what the style leaves; lists and choices begin there, too."""
+"""Added to what the style leaves; lists and combo boxes begin at the same position."""
 
 
 def give_room(line: QLineEdit) -> None:
-    """Let the text of a line begin where that of fields of other kinds does."""
+    """Align the text of a line edit with that of other kinds of fields."""
     line.setTextMargins(_ROOM)

@@ -1,4 +1,4 @@
-"""Colours and fonts of the transcript, handed from the view to everything in it."""
+"""Colors and fonts of the transcript, passed from the view to everything in it."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from hermes_desktop.ui.widgets.highlight import TokenKind
 from hermes_desktop.ui.widgets.theme import Palette, fixed_font
 
 CODE = 0.95
-"""Size of code, as a share of the text's."""
+"""Font size of code, as a share of the text's."""
 
 SMALL = 0.9
-"""Size of captions, as a share of the text's."""
+"""Font size of captions, as a share of the text's."""
 
 _LIGHT_CODE: dict[TokenKind, str] = {
     "keyword": "#7a3e9d",
@@ -38,7 +38,7 @@ _DARK_CODE: dict[TokenKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Everything that decides how a message is drawn."""
+    """Colors and fonts that decide how a message is drawn."""
 
     palette: Palette
     text_font: QFont
@@ -47,17 +47,17 @@ class Look:
 
     @classmethod
     def of(cls, palette: Palette) -> "Look":
-        """The look of a palette with the application's fonts."""
+        """Return the colors of a palette with the application's fonts."""
         text = QFont(QApplication.font())
         return cls(palette, text, scaled(fixed_font(text), CODE), scaled(text, SMALL))
 
     def code_colour(self, kind: TokenKind) -> QColor:
-        """The colour of one kind of token."""
+        """Return the color of one kind of token."""
         return QColor((_DARK_CODE if self.palette.dark else _LIGHT_CODE)[kind])
 
 
 def scaled(font: QFont, share: float, *, weight: QFont.Weight | None = None) -> QFont:
-    """The same font in another size."""
+    """Return a copy of a font in another size."""
     result = QFont(font)
     if font.pointSizeF() > 0:
         result.setPointSizeF(font.pointSizeF() * share)
@@ -69,9 +69,9 @@ def scaled(font: QFont, share: float, *, weight: QFont.Weight | None = None) -> 
 
 
 def tint(widget: QWidget, colour: str) -> None:
-    """Give a widget's own text a colour."""
+    """Set the color of a widget's own text."""
     palette = widget.palette()
-    # Which role draws a label's text depends on the background role of what it stands on.
+    # Which role draws a label's text depends on the background role of its parent.
     roles = QPalette.ColorRole
     for role in (roles.WindowText, roles.ButtonText, roles.Text):
         palette.setColor(role, QColor(colour))

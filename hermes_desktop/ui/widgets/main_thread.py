@@ -1,4 +1,4 @@
-"""Runs calls of other threads on the main thread."""
+"""Calls posted from other threads to the main thread."""
 
 from collections import deque
 from collections.abc import Callable
@@ -8,10 +8,10 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 
 
 class MainThreadCalls(QObject):
-    """Runs what any thread posts, in that order, on the main thread.
+    """A queue of calls from any thread, run in order on the main thread.
 
-    It lives as long as the application, so that a worker never sends a signal of an object that
-    the main thread is deleting.
+    It lives as long as the application, so that a worker never sends a signal of an object that the
+    main thread is deleting.
     """
 
     _posted = Signal()
@@ -23,11 +23,11 @@ class MainThreadCalls(QObject):
 
     @classmethod
     def of(cls, app: QCoreApplication) -> "MainThreadCalls":
-        """The one that belongs to an application. Main thread only."""
+        """Return the instance that belongs to an application. Main thread only."""
         return app.findChild(cls) or cls(app)
 
     def post(self, call: Callable[[], None]) -> None:
-        """Run this soon on the main thread. Any thread; after the application it is not run."""
+        """Run a call soon on the main thread. Any thread; dropped once the application ended."""
         self._calls.append(call)
         if shiboken6.isValid(self):
             self._posted.emit()

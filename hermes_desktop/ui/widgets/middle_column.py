@@ -1,4 +1,4 @@
-"""Puts content into the column of the messages: 760 pixels wide at most, in the middle."""
+"""The centered column of the messages, at most 760 pixels wide, and how content is put into it."""
 
 from PySide6.QtCore import QMargins
 from PySide6.QtWidgets import QHBoxLayout, QLayout, QWidget
@@ -6,21 +6,21 @@ from PySide6.QtWidgets import QHBoxLayout, QLayout, QWidget
 MAX_WIDTH = 760
 SIDE = 24
 SCROLL_BAR = 12
-"""Width of the transcript's bar: what stands below it is exactly below the messages."""
+"""Width of the transcript's scroll bar, so that content below it aligns with the messages."""
 _ALL = 1_000
 
 
 def put_in_middle(owner: QWidget, content: QLayout, *, top: int, bottom: int) -> QWidget:
-    """Give a widget that is as wide as the page its content.
+    """Put content into the centered column of a widget that is as wide as the page.
 
     Args:
         owner: Has no layout yet.
-        content: What stands in the column.
+        content: The content of the column.
         top: Pixels above it.
         bottom: Pixels below it.
 
     Returns:
-        What holds the content.
+        The widget that holds the content.
     """
     holder = QWidget(owner)
     content.setContentsMargins(QMargins())

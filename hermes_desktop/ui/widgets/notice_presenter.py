@@ -1,4 +1,4 @@
-"""The strip above the page: what happened, one action, and a cross. Never a modal box."""
+"""The notice strip above the page: a message, one action and a close button. Never modal."""
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
@@ -19,18 +19,18 @@ from hermes_desktop.ui.widgets.section_parts import LeadingLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, Palette, Theme, mix
 
 STAYS_MS = {"info": 8000, "ok": 5000, "warning": 0, "error": 0}
-"""How long a notice is shown; 0 means until it is closed or settled."""
+"""Milliseconds for which a notice is shown; 0 means until it is closed or cleared."""
 OFFERS_MS = 15_000
-"""How long one with an action is, at least."""
+"""Minimum milliseconds for which a notice with an action is shown."""
 
 _LEVEL_WORDS = {"info": "Note", "ok": "Done", "warning": "Warning", "error": "Error"}
 
 
 class NoticeStrip(QWidget):
-    """Shows one notice at a time, the newest of the most serious ones first.
+    """A strip that shows one notice at a time, the newest of the most serious ones first.
 
     Signals:
-        closed: The key of a notice that a person closed, or its title when it has none.
+        closed: The key of a notice that the user closed, or its title when it has none.
         acted: The key of a notice whose action was chosen.
     """
 
@@ -77,11 +77,11 @@ class NoticeStrip(QWidget):
 
     @property
     def goes_by_itself(self) -> bool:
-        """Whether the notice that is shown closes after a while."""
+        """Whether the notice that is shown closes automatically."""
         return self._expiry.isActive()
 
     def show_notice(self, notice: Notice) -> None:
-        """Show a notice; it takes the place of one with the same key."""
+        """Show a notice; it replaces one with the same key."""
         if notice.key:
             self._notices = [n for n in self._notices if n.key != notice.key]
         elif notice in self._notices:
@@ -91,19 +91,19 @@ class NoticeStrip(QWidget):
         self._draw()
 
     def clear(self, cleared: NoticeCleared) -> None:
-        """Take away the notice whose matter is settled."""
+        """Remove the notice whose cause is resolved."""
         self._notices = [n for n in self._notices if n.key != cleared.key]
         self._draw()
 
     def close_current(self) -> None:
-        """Close what is shown; the one before it comes back, if there is one."""
+        """Close the notice that is shown and show the one before it, if there is one."""
         if self._notices:
             notice = self._notices.pop()
             self.closed.emit(notice.key or notice.title)
         self._draw()
 
     def act(self) -> None:
-        """Do what the notice offers; it has had its say then."""
+        """Close the notice that is shown and run its action."""
         notice = self.current
         if notice is not None and notice.action:
             self.close_current()
@@ -165,13 +165,13 @@ class NoticeStrip(QWidget):
 
 
 def level_colour(palette: Palette, level: str) -> str:
-    """The colour of a notice's icon."""
+    """Return the color of a notice's icon."""
     colours = {"warning": palette.warning, "error": palette.error, "ok": palette.ok}
     return colours.get(level, palette.accent)
 
 
 def paint_strip(widget: QWidget, palette: Palette, level: str) -> None:
-    """Paint what lies under a strip: the tint of its level, and a line at its foot."""
+    """Paint the background of a strip: the tint of its level, and a line at the bottom."""
     painter = QPainter(widget)
     painter.fillRect(widget.rect(), strip_colour(palette, level))
     painter.setPen(QPen(palette.separator))
@@ -179,5 +179,5 @@ def paint_strip(widget: QWidget, palette: Palette, level: str) -> None:
 
 
 def strip_colour(palette: Palette, level: str) -> str:
-    """Behind a notice: its colour at 10 % over the base; text on it is the ordinary one."""
+    """Return a notice's background: its color at 10 % over the base, for ordinary text."""
     return mix(level_colour(palette, level), palette.base, 0.10)

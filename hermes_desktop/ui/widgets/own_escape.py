@@ -1,4 +1,4 @@
-"""Escape for a part of the window, while that has the focus."""
+"""The Escape key for a part of the window that has the focus."""
 
 from collections.abc import Callable
 
@@ -9,11 +9,13 @@ from typing_extensions import override
 
 
 class OwnEscape(QObject):
-    """Takes Escape before the window's shortcut does: two shortcuts for one key do nothing at all.
+    """An event filter that handles Escape before the window's shortcut does.
+
+    Two shortcuts for one key are ambiguous and do nothing at all.
 
     Args:
-        part: Where the focus has to be.
-        act: What Escape does there.
+        part: The widget that has to have the focus.
+        act: The action of Escape in that widget.
     """
 
     def __init__(self, part: QWidget, act: Callable[[], None]) -> None:

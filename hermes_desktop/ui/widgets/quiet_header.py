@@ -1,4 +1,4 @@
-"""The headings of a table that people look things up in."""
+"""The header of a read-only table."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ARROW = 14
 
 
 class QuietHeader(QHeaderView):
-    """Quiet words above a hairline; the sorted column has an arrow.
+    """A header with secondary-colored text above a hairline; the sorted column has an arrow.
 
     Args:
-        theme: Colours.
-        parent: Whose columns are named.
+        theme: Colors.
+        parent: The table whose columns are named.
     """
 
     def __init__(self, theme: Theme, parent: QTableView) -> None:
@@ -58,5 +58,5 @@ class QuietHeader(QHeaderView):
 
 
 def inside(rect: QRect, direction: Qt.LayoutDirection) -> QRect:
-    """A place with room at its edges."""
+    """Return a rectangle without its margins at the leading and trailing edges."""
     return QStyle.visualRect(direction, rect, rect.adjusted(SPACE_8, 0, -SPACE_4, 0))

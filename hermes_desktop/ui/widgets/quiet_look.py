@@ -1,4 +1,4 @@
-"""How tables of settings look: quiet rows of one height below a hairline, sorted by a heading."""
+"""The appearance of settings tables: rows of one height below a hairline, sortable by heading."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def make_quiet(
     theme: Theme,
     colour_of: Callable[[QModelIndex | QPersistentModelIndex, Palette], str],
 ) -> None:
-    """Give a table its look; one row is chosen at a time, and the keys walk rows.
+    """Apply the appearance; one row is selected at a time, and the arrow keys move by rows.
 
     Args:
         table: Before it has its model.
-        theme: Colours.
-        colour_of: The colour of a cell's words.
+        theme: Colors.
+        colour_of: Returns the color of a cell's text.
     """
     table.setHorizontalHeader(QuietHeader(theme, table))
     table.setFrameShape(QFrame.Shape.NoFrame)
@@ -58,7 +58,7 @@ def make_quiet(
 
 
 def wanted_width(table: QTableView, column: int) -> int:
-    """What the words of a column need, heading and arrow included; without room at the edges."""
+    """Return the width that a column needs, heading and arrow included but without margins."""
     model, metrics = table.model(), table.fontMetrics()
     words = [str(model.index(row, column).data() or "") for row in range(model.rowCount())]
     heading = str(model.headerData(column, Qt.Orientation.Horizontal) or "")
@@ -67,13 +67,13 @@ def wanted_width(table: QTableView, column: int) -> int:
 
 
 def fit_height(table: QTableView, most_rows: int) -> None:
-    """Be as high as the rows are, at most so many."""
+    """Fix the table's height to its rows, limited to ``most_rows``."""
     rows = min(max(1, table.model().rowCount()), most_rows)
     table.setFixedHeight(rows * ROW + table.horizontalHeader().sizeHint().height() + 2)
 
 
 class _Delegate(QStyledItemDelegate):
-    """One line in its colour; a bar where the focus is."""
+    """A delegate that draws one colored line, with a bar at the focused row."""
 
     def __init__(
         self,

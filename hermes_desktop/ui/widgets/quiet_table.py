@@ -1,4 +1,4 @@
-"""A table to look things up in: quiet rows, sorted by a click on a heading, walked by keys."""
+"""A read-only table, sorted by a click on a heading, with keyboard navigation by rows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _ENTER = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a row of one column.
+    """One cell of a row.
 
     Attributes:
         text: One line.
-        order: What it is sorted by; None for the text.
-        more: Shown while the pointer rests on it.
+        order: The sort key; None for the text.
+        more: The tool tip.
     """
 
     text: str
@@ -42,16 +42,16 @@ class Cell:
 
 
 class QuietTable(QTableView):
-    """Read only; one row is chosen at a time.
+    """A read-only table in which one row is selected at a time.
 
     Args:
-        name: For who hears it.
-        columns: Headings; the second takes the room that is left.
-        theme: Colours.
+        name: The accessible name.
+        columns: Headings; the second column takes the remaining width.
+        theme: Colors.
 
     Signals:
-        chosen: What belongs to the row that is chosen now; None for no row.
-        entered: The same, of the row on which Enter was pressed or that was clicked twice.
+        chosen: The object of the row that is selected now; None for no row.
+        entered: The object of the row on which Enter was pressed or that was double-clicked.
     """
 
     chosen = Signal(object)
@@ -70,16 +70,16 @@ class QuietTable(QTableView):
 
     @property
     def current(self) -> Any:
-        """What belongs to the chosen row, None for none."""
+        """The object of the selected row, None for none."""
         return _of_row(self.currentIndex())
 
     def sort_first_by(self, column: int, *, ascending: bool = True) -> None:
-        """How it is sorted until a person clicks a heading."""
+        """Set the initial sort order, used until the user clicks a heading."""
         order = Qt.SortOrder.AscendingOrder if ascending else Qt.SortOrder.DescendingOrder
         self.sortByColumn(column, order)
 
     def show_rows(self, rows: Sequence[tuple[object, Sequence[Cell]]]) -> None:
-        """Show rows, each with what belongs to it; the chosen one stays where it is still there."""
+        """Show rows, each with its object; the selection is kept if that object is still there."""
         before = self.current
         self.setSortingEnabled(False)
         self._items.removeRows(0, self._items.rowCount())
@@ -92,7 +92,7 @@ class QuietTable(QTableView):
         self.fit()
 
     def fit(self) -> None:
-        """Be as high as the rows, and give each column what its words need."""
+        """Fit the height to the rows and the columns to their text."""
         fit_height(self, _MOST_ROWS)
         count, width = self._items.columnCount(), self.viewport().width()
         wanted = [self._wanted(column) for column in range(count)]

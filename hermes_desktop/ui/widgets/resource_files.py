@@ -1,4 +1,4 @@
-"""Files that ship with the program, and icons drawn in the colours of the palette."""
+"""Files that ship with the program, and icons drawn in the colors of the palette."""
 
 from functools import lru_cache
 
@@ -16,17 +16,17 @@ _RATIOS = (1.0, 2.0)
 
 
 def icon(name: str, palette: Palette) -> QIcon:
-    """Make an icon for buttons and menus.
+    """Return an icon for buttons and menus.
 
     Args:
-        name: File name under ``resources/icons`` without its ending.
-        palette: Gives the colours of the normal, the checked and the disabled state.
+        name: File name under ``resources/icons`` without its suffix.
+        palette: Gives the colors of the normal, the checked and the disabled state.
     """
     return _icon(name, palette.secondary_text, palette.text, palette.disabled_text)
 
 
 def tinted_icon(name: str, colour: str) -> QIcon:
-    """Make an icon of one colour in every state."""
+    """Return an icon of one color in every state."""
     return _icon(name, colour, colour, colour)
 
 
@@ -35,7 +35,7 @@ def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
     """Draw an icon for a delegate or a label.
 
     Args:
-        name: File name without its ending.
+        name: File name without its suffix.
         colour: ``#rrggbb``; replaces ``currentColor`` in the file.
         size: Edge in device-independent pixels.
         ratio: Device pixels per device-independent pixel.
@@ -52,7 +52,7 @@ def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
 
 
 def plain_icon(name: str, sizes: tuple[int, ...] = (16, 22, 24, 32, 48, 64)) -> QIcon:
-    """Make an icon in the file's own colours (tray, window), with a pixmap of each size."""
+    """Return an icon in the file's own colors (tray, window), with a pixmap of each size."""
     result = QIcon()
     for size in sizes:
         result.addPixmap(pixmap(name, "#ffffff", size))
@@ -82,5 +82,5 @@ def _source(name: str) -> str:
 
 
 def icon_size() -> QSize:
-    """The size of icons in buttons."""
+    """Return the size of icons in buttons."""
     return QSize(ICON_SIZE, ICON_SIZE)

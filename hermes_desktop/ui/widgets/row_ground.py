@@ -1,4 +1,4 @@
-"""What a row of a list stands on."""
+"""The background of list rows."""
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
@@ -10,13 +10,13 @@ from hermes_desktop.ui.widgets.theme import RADIUS_BUTTON, Palette
 def paint_ground(
     painter: QPainter, option: QStyleOptionViewItem, palette: Palette, *, focused: bool
 ) -> None:
-    """Round it off where it is chosen or under the pointer, with a ring where the focus is.
+    """Paint a rounded background for a selected or hovered row, with a ring for the focus.
 
     Args:
-        painter: Smooth.
-        option: Of the row.
-        palette: Colours.
-        focused: Whether a chosen row has the ring.
+        painter: Antialiased.
+        option: The style option of the row.
+        palette: Colors.
+        focused: Whether a selected row has the focus ring.
     """
     state: QStyle.StateFlag = option.state
     rect: QRect = option.rect.adjusted(0, 1, 0, -1)

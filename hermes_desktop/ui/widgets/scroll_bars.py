@@ -1,4 +1,4 @@
-"""Slim scroll bars for the list and the transcript, in the colours of the theme."""
+"""Slim scroll bars for the list and the transcript, in the colors of the theme."""
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QAbstractScrollArea, QScrollBar
@@ -18,21 +18,21 @@ QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 
 
 def make_slim(area: QAbstractScrollArea, theme: Theme, *, ground: str = "base") -> None:
-    """Give both bars of a scroll area the slim look, now and whenever the theme changes.
+    """Give both bars of a scroll area the slim style, now and whenever the theme changes.
 
     Only the bars get a style sheet; everything inside the area keeps the native style.
 
     Args:
-        area: Whose bars.
-        theme: Colours.
-        ground: Name of the palette's colour that the area stands on.
+        area: The scroll area.
+        theme: Colors.
+        ground: Name of the palette's color behind the area.
     """
     for bar in (area.verticalScrollBar(), area.horizontalScrollBar()):
         _Colouring(bar, theme, ground)
 
 
 def scroll_bar_sheet(palette: Palette, ground: str = "base") -> str:
-    """The style sheet of a slim bar."""
+    """Return the style sheet of a slim bar."""
     return _SHEET.format(
         ground=getattr(palette, ground),
         rest=mix(palette.text, palette.base, 0.24),
@@ -41,7 +41,7 @@ def scroll_bar_sheet(palette: Palette, ground: str = "base") -> str:
 
 
 class _Colouring(QObject):
-    """Lives with its bar, so that the theme never calls a bar that is gone."""
+    """A helper owned by its bar, so that the theme never calls a deleted bar."""
 
     def __init__(self, bar: QScrollBar, theme: Theme, ground: str) -> None:
         super().__init__(bar)
@@ -52,5 +52,5 @@ class _Colouring(QObject):
         self.colour()
 
     def colour(self) -> None:
-        """Take the colours of the palette in force."""
+        """Apply the colors of the current palette."""
         self._bar.setStyleSheet(scroll_bar_sheet(self._theme.palette, self._ground))

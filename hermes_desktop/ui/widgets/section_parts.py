@@ -1,4 +1,4 @@
-"""Parts of the page of platforms: blocks with a border, headings, quiet words."""
+"""Building blocks of pages: bordered blocks, headings and secondary labels."""
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
@@ -10,10 +10,10 @@ from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK, SPACE_8, SPACE_12, SPA
 
 
 class Block(QWidget):
-    """A rounded border around what belongs together.
+    """A rounded border around related content.
 
     Attributes:
-        column: Where its content goes.
+        column: The layout for the content.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -34,7 +34,7 @@ class Block(QWidget):
 
 
 class LeadingLabel(QLabel):
-    """Plain text that wraps, at the edge where lines of the window begin, whatever its script."""
+    """A wrapping plain-text label aligned with the window's leading edge, whatever its script."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(text, parent)
@@ -55,7 +55,7 @@ class LeadingLabel(QLabel):
 
 
 class QuietLabel(LeadingLabel):
-    """Plain text in the secondary colour, whatever the theme; it can be selected."""
+    """A selectable plain-text label in the secondary color of the theme."""
 
     def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(text, parent)
@@ -69,7 +69,7 @@ class QuietLabel(LeadingLabel):
 
 
 def words_label(text: str = "", *, share: float = 1.0) -> LeadingLabel:
-    """Semibold text: a title, or a heading."""
+    """Return a semibold label for a title or a heading."""
     label = LeadingLabel(text)
     font = QFont(label.font())
     font.setWeight(QFont.Weight.DemiBold)

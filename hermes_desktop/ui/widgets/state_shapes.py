@@ -1,4 +1,4 @@
-"""States as shapes: disc, ring, exclamation, slash, two dots, chain. Colour only repeats it."""
+"""Shapes of states: disc, ring, exclamation, slash, two dots, chain. Color only repeats them."""
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
@@ -17,10 +17,9 @@ def paint_shape(painter: QPainter, place: QRectF, shape: str, palette: Palette) 
 
     Args:
         painter: Antialiased; its pen and brush are changed.
-        place: Where, a square.
-        shape: ``running``, ``working``, ``attention``, ``stopped``, ``connecting`` or
-            ``attached``.
-        palette: Gives the colours.
+        place: The square to draw in.
+        shape: ``running``, ``working``, ``attention``, ``stopped``, ``connecting`` or ``attached``.
+        palette: Gives the colors.
     """
     unit = place.width() / 12
     disc = place.adjusted(1.5 * unit, 1.5 * unit, -1.5 * unit, -1.5 * unit)
@@ -68,11 +67,11 @@ def _paint_chain(painter: QPainter, place: QRectF, palette: Palette) -> None:
 
 
 class StateShape(QWidget):
-    """The shape of a state as a widget.
+    """A widget that shows the shape of a state.
 
     Args:
-        theme: Colours.
-        edge: Its size.
+        theme: Colors.
+        edge: Edge of the shape in pixels.
     """
 
     def __init__(self, theme: Theme, edge: int = DOT, parent: QWidget | None = None) -> None:
@@ -85,11 +84,11 @@ class StateShape(QWidget):
 
     @property
     def shape(self) -> str:
-        """What is drawn."""
+        """The name of the shape that is drawn."""
         return self._shape
 
     def show_shape(self, shape: str) -> None:
-        """Draw this one from now on."""
+        """Draw another shape from now on."""
         if shape != self._shape:
             self._shape = shape
             self.update()

@@ -1,7 +1,7 @@
-"""Colours, distances and fonts; follows the system between light and dark while it runs.
+"""Colors, spacing and fonts; follows the system between light and dark while the program runs.
 
-Widgets keep the platform's own drawing: colours reach them through ``QPalette``, and only what a
-palette cannot say (a rounded block, a strip) uses the values here.
+Widgets keep the platform's own drawing: colors reach them through ``QPalette``, and only what a
+palette cannot express (a rounded block, a strip) uses the values here.
 """
 
 import sys
@@ -22,19 +22,19 @@ SPACE_24 = 24
 RADIUS_BLOCK = 8
 RADIUS_BUTTON = 6
 TEXT_CONTRAST = 4.5
-"""Least contrast between text and what is behind it, as a ratio."""
+"""Minimum contrast ratio between text and its background."""
 
 _FUSION_HIGHLIGHT = "#308cc6"
 _SECONDARY_SHARE = 0.70
 _SEPARATOR_SHARE = 0.12
 _OUTLINE_SHARE = 0.62
-# Texts, though the types of the library ask for bytes.
+# Strings, although PySide6's type stubs ask for bytes.
 _OUTLINED: Any = ("QLineEdit", "QCheckBox", "QComboBox", "QPlainTextEdit", "QPushButton")
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Every colour the program uses, as ``#rrggbb``.
+    """Every color the program uses, as ``#rrggbb``.
 
     Attributes:
         dark: Whether text is lighter than its background.
@@ -43,12 +43,12 @@ class Palette:
         raised: Behind buttons and menus.
         text: Text on any of the three above.
         secondary_text: Previews, times, captions.
-        disabled_text: Controls that are off (not meant to be read at full contrast).
+        disabled_text: Disabled controls (not meant to be read at full contrast).
         separator: One-pixel lines.
         accent: Links, the running dot, the focus ring; readable as text on ``base``.
         accent_text: Text on an accent background.
         warning: Text and icon of a warning. ``error`` and ``ok`` likewise.
-        user_block: Behind what the person wrote.
+        user_block: Behind the user's messages.
         code_background: Behind code.
         selection: Behind the selected row, whose text stays ``text``.
         hover: Behind the row under the pointer.
@@ -74,25 +74,25 @@ class Palette:
 
 
 def mix(over: str, under: str, share: float) -> str:
-    """Lay ``share`` (0 to 1) of one colour over another."""
+    """Blend ``share`` (0 to 1) of one color over another."""
     top, bottom = _channels(over), _channels(under)
     values = (round(a * share + b * (1 - share)) for a, b in zip(top, bottom, strict=True))
     return "#" + "".join(f"{value:02x}" for value in values)
 
 
 def contrast(one: str | QColor, other: str | QColor) -> float:
-    """Contrast ratio of two opaque colours as WCAG 2 defines it, 1 to 21."""
+    """Return the contrast ratio of two opaque colors as WCAG 2 defines it, 1 to 21."""
     bright, dim = sorted((_luminance(_name(one)), _luminance(_name(other))), reverse=True)
     return (bright + 0.05) / (dim + 0.05)
 
 
 def make_palette(*, dark: bool, accent: str | None = None) -> Palette:
-    """Derive all colours from a few.
+    """Derive all colors from a few.
 
     Args:
-        dark: Light text on a dark base.
-        accent: The system's highlight colour, if it has one; its brightness is moved until it can
-            be read as text.
+        dark: Whether to use light text on a dark base.
+        accent: The system's highlight color, if it has one; its brightness is adjusted until it is
+            readable as text.
     """
     base, window, raised, text = (
         ("#1e1f22", "#18191b", "#2a2c30", "#e8e8ea")
@@ -123,7 +123,7 @@ def make_palette(*, dark: bool, accent: str | None = None) -> Palette:
 
 
 def qt_palette(palette: Palette) -> QPalette:
-    """The same colours in the roles that Qt's own widgets use."""
+    """Return the same colors in the roles that Qt's own widgets use."""
     roles = QPalette.ColorRole
     colours = {
         roles.Window: palette.window,
@@ -157,10 +157,10 @@ def qt_palette(palette: Palette) -> QPalette:
 
 
 class Theme(QObject):
-    """The palette in force. Main thread only.
+    """The current palette, applied to the application. Main thread only.
 
     Args:
-        app: Gets the ``QPalette`` and, on Linux without a native style, the Fusion style.
+        app: Receives the ``QPalette`` and, on Linux, the Fusion style.
         scheme: ``system`` follows the desktop; the other two are fixed.
     """
 
@@ -179,23 +179,25 @@ class Theme(QObject):
 
     @property
     def palette(self) -> Palette:
-        """The colours to draw with now."""
+        """The palette to draw with now."""
         return self._palette
 
     @property
     def scheme(self) -> ColorScheme:
-        """What was asked for."""
+        """The requested color scheme."""
         return self._scheme
 
     def set_scheme(self, scheme: ColorScheme) -> None:
-        """Ask for another scheme; everything drawn follows at once."""
+        """Request another scheme and apply it at once."""
         self._scheme = scheme
         self._refresh()
 
     def _paint_app(self) -> None:
-        """Fusion draws outlines in a shade of the window, which on a dark one nobody sees.
+        """Apply the palette; on a dark one, give fields lighter outlines.
 
-        Palettes of single kinds go with the next one for all.
+        Fusion draws outlines in a shade of the window color, which is invisible on a dark one.
+        Setting the palette for the whole application discards the palettes of single widget
+        classes.
         """
         self.app.setPalette(qt_palette(self._palette))
         if self._palette.dark:
@@ -214,7 +216,7 @@ class Theme(QObject):
 
 
 def fixed_font(app_font: QFont | None = None) -> QFont:
-    """The system's font of equal widths, in the size of the text around it."""
+    """Return the system's monospaced font, in the size of the text around it."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     size = (app_font or QApplication.font()).pointSizeF()
     if size > 0:
@@ -229,14 +231,14 @@ def _is_dark(app: QApplication, scheme: ColorScheme) -> bool:
 
 
 def _system_accent(app: QApplication) -> str | None:
-    """The desktop's highlight colour, None where Qt only has its own default to offer."""
+    """Return the desktop's highlight color, None where Qt only has its own default."""
     colour = app.palette().color(QPalette.ColorRole.Highlight)
     known_default = colour.name() == _FUSION_HIGHLIGHT
     return None if known_default or not colour.isValid() else colour.name()
 
 
 def _readable(colour: str, base: str, *, dark: bool) -> str:
-    """Move a colour towards the text's side until it can be read on the base."""
+    """Move a color towards the text's side until it is readable on the base."""
     towards = "#ffffff" if dark else "#000000"
     for step in range(20):
         candidate = mix(towards, colour, step * 0.05)

@@ -1,1 +1,1 @@
-"""Values in words for a person. No widgets."""
+"""Display text for values: ages, days, states and names. No widgets."""

@@ -1,4 +1,4 @@
-"""How long ago something was, in words, and when these words are to be looked at again. No Qt."""
+"""Relative times as text, and how often such text has to be refreshed. No Qt."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ _TWO = 2
 
 
 def span_words(seconds: float) -> str:
-    """A length of time in one unit: ``12 s``, ``5 min``, ``3 h``, ``2 days``."""
+    """Return a length of time in one unit: ``12 s``, ``5 min``, ``3 h``, ``2 days``."""
     whole = max(0, int(seconds))
     if whole < _MINUTE:
         return f"{whole} s"
@@ -19,19 +19,26 @@ def span_words(seconds: float) -> str:
 
 
 def ago_words(seconds: float) -> str:
-    """How long ago: ``12 s ago``; what lies ahead, by clocks that differ, is now."""
+    """Return an age such as ``12 s ago``; moments in the future (clock skew) are "just now"."""
     return f"{span_words(seconds)} ago" if seconds >= 1 else "just now"
 
 
 def until_words(seconds: float) -> str:
-    """How long from now on: ``in 12 s``, or ``now``."""
+    """Return the time until a moment: ``in 12 s``, or ``now``."""
     return f"in {span_words(seconds)}" if seconds >= 1 else "now"
 
 
 def next_look_ms(distances: Iterable[float]) -> int:
-    """When words about these distances (seconds from now, either way) are next worth a look.
+    """Return in how many milliseconds text about these distances should be refreshed.
 
-    A second below a minute, for the words change then; later more seldom. 0 without any.
+    The interval is one second while a distance is below a minute, because the text then changes
+    every second, and longer after that.
+
+    Args:
+        distances: Seconds from now, in either direction.
+
+    Returns:
+        Milliseconds; 0 without any distances.
     """
     nearest = min((abs(each) for each in distances), default=None)
     if nearest is None:

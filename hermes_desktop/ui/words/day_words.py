@@ -1,29 +1,29 @@
-"""Days and times as the list says them: relative up to yesterday, then by the locale."""
+"""Dates and times as display text: relative up to yesterday, then by the locale."""
 
 from dataclasses import dataclass
 
 from PySide6.QtCore import QDate, QDateTime, QLocale
 
 DAYS_BY_NAME = 7
-"""Days back that get a heading of their own; older ones stand together by month."""
+"""Days back that get a heading of their own; older ones are grouped by month."""
 _FIRST_MOMENT, _LAST_MOMENT = -62_135_510_400.0, 253_402_214_400.0
-"""A day after the year 1 begins and a day before 9999 ends, in epoch seconds."""
+"""A day after the start of year 1 and a day before the end of year 9999, in epoch seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class DayWords:
-    """Names groups and times, seen from one day.
+    """Formatter for dates and times, relative to one day.
 
     Attributes:
-        today: The day it is now, local.
-        locale: How dates are written.
+        today: The current local day.
+        locale: Decides how dates are written.
     """
 
     today: QDate
     locale: QLocale
 
     def group(self, when: float) -> str:
-        """The heading under which a moment stands.
+        """Return the heading under which a moment is listed.
 
         Args:
             when: Epoch seconds.
@@ -40,7 +40,7 @@ class DayWords:
         return month if day.year() == self.today.year() else f"{month} {day.year()}"
 
     def brief(self, when: float) -> str:
-        """The time of a moment within the last days, its day and month before that."""
+        """Return the time of a moment in the last days, or the day and month of an older one."""
         moment = _local(when)
         days_ago = moment.date().daysTo(self.today)
         if days_ago < DAYS_BY_NAME:
@@ -48,13 +48,13 @@ class DayWords:
         return self.locale.toString(moment.date(), _day_and_month(self.locale))
 
     def alone(self, when: float) -> str:
-        """As :meth:`brief`, but naming the day, for lists without headings."""
+        """Return the same as :meth:`brief`, but with the day's name, for lists without headings."""
         today = _local(when).date().daysTo(self.today) <= 0
         this_week = _local(when).date().daysTo(self.today) < DAYS_BY_NAME
         return self.group(when) if this_week and not today else self.brief(when)
 
     def spoken_short(self, when: float) -> str:
-        """The time of a moment today, the day and the time of one before that."""
+        """Return the time of a moment today, or the day and the time of an earlier one."""
         moment = _local(when)
         clock = self.locale.toString(moment.time(), QLocale.FormatType.ShortFormat)
         if moment.date() == self.today:
@@ -62,14 +62,14 @@ class DayWords:
         return f"{self.locale.toString(moment.date(), _day_and_month(self.locale))}, {clock}"
 
     def full(self, when: float) -> str:
-        """Day and time in full, for hovering and for screen readers."""
+        """Return the day and time in full, for tool tips and screen readers."""
         moment = _local(when)
         day = self.locale.toString(moment.date(), QLocale.FormatType.LongFormat)
         clock = self.locale.toString(moment.time(), QLocale.FormatType.ShortFormat)
         return f"{day}, {clock}"
 
     def spoken(self, when: float) -> str:
-        """As :meth:`full`, but "today" and "yesterday" where that is what one would say."""
+        """Return the same as :meth:`full`, but with "today" or "yesterday" where that applies."""
         group = self.group(when)
         if group in {"Today", "Yesterday"}:
             return f"{group.lower()} {self.brief(when)}"
@@ -77,12 +77,12 @@ class DayWords:
 
 
 def words_for(now: float, locale: QLocale | None = None) -> DayWords:
-    """Words seen from the day on which ``now`` (epoch seconds) lies."""
+    """Return a formatter relative to the day that contains ``now`` (epoch seconds)."""
     return DayWords(_local(now).date(), locale or QLocale())
 
 
 def _local(when: float) -> QDateTime:
-    """The moment here; one that no calendar has becomes the nearest that has a date."""
+    """Return the local time of a moment, clamped to the range that has valid dates."""
     within = min(max(when, _FIRST_MOMENT), _LAST_MOMENT)
     return QDateTime.fromMSecsSinceEpoch(int(within * 1000))
 

@@ -1,4 +1,4 @@
-"""What is said about the gateway as a whole, and what can be done in each state. No Qt."""
+"""Display text and permitted actions for each state of the gateway. No Qt."""
 
 import re
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ _EXPLAINED: dict[GatewayState, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a person may ask of the gateway now."""
+    """The actions that the user can take on the gateway now."""
 
     start: bool = False
     stop: bool = False
@@ -66,23 +66,23 @@ _ALLOWED: dict[GatewayState, Allowed] = {
 
 
 def allowed(status: GatewayStatusChanged) -> Allowed:
-    """What makes sense in this state."""
+    """Return the actions that make sense in this state."""
     return _ALLOWED[status.state]
 
 
 def shape_of(status: GatewayStatusChanged) -> str:
-    """The shape that stands for the state: a refusal needs a person, whatever else runs."""
+    """Return the shape for a state; a refusal needs the user's attention, whatever else runs."""
     if status.state == "stopped" and status.running_turns:
         return "working"
     if status.state == "stopped" and status.refusal is not None:
         return "attention"
     if status.state == "degraded" and not _in_trouble(status) and _left_out(status):
-        return "running"  # nothing that a person could do something about
+        return "running"  # nothing that the user could act on
     return SHAPES[status.state]
 
 
 def status_words(status: GatewayStatusChanged) -> str:
-    """Name a state in a few words, with what is waited for or not run."""
+    """Return a short name for a state, including what is being waited for or is not run."""
     words = state_words(status)
     if status.undone is not None and status.state != "stopping":
         return f"{words} ({undone_brief(status.undone)})"
@@ -92,7 +92,7 @@ def status_words(status: GatewayStatusChanged) -> str:
 
 
 def state_words(status: GatewayStatusChanged) -> str:
-    """Name a state of the gateway in a few words, with the number of turns that run."""
+    """Return a short name for a state of the gateway, with the number of running turns."""
     words = _WORDS[status.state]
     if status.state == "working" and status.running_turns:
         return f"{words} on {replies_text(status.running_turns)}"
@@ -106,7 +106,7 @@ def state_words(status: GatewayStatusChanged) -> str:
 
 
 def explained(status: GatewayStatusChanged) -> str:
-    """One sentence about the state."""
+    """Return one sentence that explains the state."""
     if status.refusal is not None and status.state == "stopped":
         return plain(" ".join(filter(None, (status.refusal.title, status.refusal.detail))))
     if status.state == "degraded" and not status.detail and status.platforms:
@@ -117,7 +117,7 @@ def explained(status: GatewayStatusChanged) -> str:
 
 
 def refused_text(refusal: HostingRefusal) -> str:
-    """Why the gateway was not started, below a line that says that it was not."""
+    """Return why the gateway was not started, for display below a line that says so."""
     reason = re.sub(r"^The gateway was not started(, because |\.$)", "", refusal.title)
     if reason and reason != refusal.title:
         reason = reason[0].upper() + reason[1:]
@@ -125,32 +125,32 @@ def refused_text(refusal: HostingRefusal) -> str:
 
 
 def undone_text(undone: UndoneWork) -> str:
-    """What is not run, and why that matters."""
+    """Return a text that names the work that is not run and why that matters."""
     return plain(f"{undone_sentence(undone)} {WHY_UNDONE}")
 
 
 def serves(status: GatewayStatusChanged) -> bool:
-    """Whether the gateway runs here, or is about to."""
+    """Return whether the gateway runs in this program or is about to."""
     return status.state in {"starting", "running", "working", "degraded"}
 
 
 def requests_text(count: int) -> str:
-    """How many people ask, as a sentence without its end."""
+    """Return how many senders request access, as a sentence without its full stop."""
     return "1 person asks to be let in" if count == 1 else f"{count} people ask to be let in"
 
 
 def replies_text(count: int) -> str:
-    """``1 reply``, ``2 replies``."""
+    """Return a count of replies: ``1 reply``, ``2 replies``."""
     return "1 reply" if count == 1 else f"{count:,} replies"
 
 
 def running_text(count: int) -> str:
-    """``1 reply is running``, ``2 replies are running``."""
+    """Return a count of running replies: ``1 reply is running``, ``2 replies are running``."""
     return f"{replies_text(count)} {'is' if count == 1 else 'are'} running"
 
 
 def other_text(other: OtherGateway, now: float | None) -> str:
-    """Who has the home, with its age where it is known."""
+    """Return the name of the gateway that holds the home, with its age if that is known."""
     name = (
         other.name if other.name.lower().startswith(("the ", "another ")) else f"the {other.name}"
     )
@@ -160,11 +160,11 @@ def other_text(other: OtherGateway, now: float | None) -> str:
 
 
 def attached_text(other: OtherGateway | None, now: float | None) -> str:
-    """What attached mode means, in two sentences.
+    """Explain attached mode in two sentences.
 
     Args:
-        other: Who has the home.
-        now: Seconds since the epoch; None where its age stands beside the text.
+        other: The gateway that holds the home.
+        now: Seconds since the epoch; None if its age is shown next to the text.
     """
     who = other_text(other, now) if other is not None else "another gateway"
     return (
@@ -174,12 +174,12 @@ def attached_text(other: OtherGateway | None, now: float | None) -> str:
 
 
 def plain(text: str) -> str:
-    """Commands that are marked for a terminal, marked for a window."""
+    """Replace the backticks around commands by quotation marks, for display in a window."""
     return re.sub(r"`([^`]*)`", r"“\1”", text)
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
-    """Names as in a sentence: ``a, b and c``; the rest as a number."""
+    """Join names as in a sentence (``a, b and c``); those beyond ``most`` become a number."""
     shown = list(names[:most])
     if len(names) > most:
         shown.append(f"{len(names) - most} more")

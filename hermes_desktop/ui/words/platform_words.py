@@ -1,4 +1,4 @@
-"""What is said about a messaging platform. No Qt."""
+"""Display text for messaging platforms and their states. No Qt."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,7 +16,7 @@ STATES: dict[str, tuple[str, str]] = {
     "disabled": ("Switched off", "stopped"),
     "unavailable": ("Not in this version", "stopped"),
 }
-"""Words and shape of each state."""
+"""The label and the shape of each state."""
 
 UNAVAILABLE_WORDS = (
     "This version of Hermes Desktop cannot serve it. The hermes gateway can: it is started with"
@@ -35,17 +35,17 @@ NOT_IN_STRIP = frozenset({"disabled", "unavailable"})
 
 
 def state_words(health: PlatformHealth) -> str:
-    """The state in a word or two."""
+    """Return the label of the state."""
     return STATES[health.state][0]
 
 
 def state_shape(health: PlatformHealth) -> str:
-    """The name of its shape."""
+    """Return the name of the state's shape."""
     return STATES[health.state][1]
 
 
 def explained(health: PlatformHealth) -> str:
-    """Why it is so; "" when all is well."""
+    """Return the reason for the state; "" when all is well."""
     own = _EXPLAINED.get(health.state, "")
     if health.state == "unavailable" and health.detail:
         return f"{health.detail} {own}" if health.detail != own else own
@@ -53,19 +53,19 @@ def explained(health: PlatformHealth) -> str:
 
 
 def heard_words(health: PlatformHealth, now: float) -> str:
-    """When its server was last heard of, "" when never."""
+    """Return how long ago the platform's server last answered; "" if it never did."""
     heard = health.last_heard_at
     return "" if heard is None else ago_words(now - heard)
 
 
 def next_try_words(health: PlatformHealth, now: float) -> str:
-    """When it is tried again, "" when it is not."""
+    """Return when the next retry is due; "" if none is."""
     at = health.next_try_at
     return "" if at is None or health.state == "paused" else until_words(at - now)
 
 
 def brief(health: PlatformHealth, now: float) -> str:
-    """Name and state for the strip: ``Telegram 12 s ago``."""
+    """Return name and state for the status strip: ``Telegram 12 s ago``."""
     name = source_name(health.name)
     heard = health.last_heard_at
     if health.state == "connected":
@@ -79,13 +79,13 @@ def brief(health: PlatformHealth, now: float) -> str:
 
 
 def for_strip(platforms: Iterable[PlatformHealth]) -> list[PlatformHealth]:
-    """Those worth a place at the foot, the ones in trouble first, so that none folds away."""
+    """Return the platforms for the status strip, those in trouble first so that none is cut off."""
     shown = [each for each in platforms if each.state not in NOT_IN_STRIP]
     return sorted(shown, key=lambda each: (state_shape(each) != "attention", each.name))
 
 
 def distances(platforms: Sequence[PlatformHealth], now: float) -> list[float]:
-    """Seconds from now to every moment that is told in words."""
+    """Return the distance in seconds from now to every moment that is shown as text."""
     heard = [each.last_heard_at - now for each in platforms if each.last_heard_at is not None]
     tried = [each.next_try_at - now for each in platforms if each.next_try_at is not None]
     return heard + tried

@@ -1,4 +1,4 @@
-"""Names of settings and of pages in the words of an error. No Qt."""
+"""Detection of the settings and settings pages that an error text names. No Qt."""
 
 import re
 
@@ -8,13 +8,13 @@ _PAGE = re.compile(r"\bSettings, ([A-Z][a-z]+)")
 
 
 def setting_in(words: str) -> str:
-    """The first setting that a text names, such as ``model.base_url``; "" for none."""
+    """Return the first setting that a text names, such as ``model.base_url``; "" for none."""
     found = _KEY.search(words)
     return found[0] if found is not None else ""
 
 
 def place_in(words: str) -> tuple[str, str]:
-    """Where in the settings a text leads to.
+    """Return the place in the settings that a text refers to.
 
     Returns:
         A page and a setting or variable; "" for each that the text does not name.

@@ -1,4 +1,4 @@
-"""What a session's source is called, and which drawing stands for it."""
+"""Display names and icons of session sources."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -36,7 +36,7 @@ _NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def source_name(source: str) -> str:
-    """A source in words; unknown ones are shown as they are stored, made readable."""
+    """Return the display name of a source; an unknown one is its stored name, made readable."""
     known = _NAMES.get(source)
     if known is not None:
         return known[0]
@@ -44,6 +44,6 @@ def source_name(source: str) -> str:
 
 
 def source_icon(source: str) -> str:
-    """Name of the drawing for a source."""
+    """Return the name of the icon for a source."""
     known = _NAMES.get(source)
     return known[1] if known is not None else "source-generic"

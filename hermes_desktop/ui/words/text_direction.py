@@ -1,10 +1,10 @@
-"""The direction of a text by its own letters, whatever the direction of the window. No Qt."""
+"""The direction of a text by its own letters, independent of the window's. No Qt."""
 
 import unicodedata
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether the first letter with a direction is written from right to left."""
+    """Return whether the first letter with a direction is written from right to left."""
     if text.isascii():
         return False
     for letter in text:

@@ -1,7 +1,7 @@
-"""Makes text from anywhere harmless to show: nothing hides, reorders or steers.
+"""Sanitizing of untrusted text for display: nothing is hidden, reordered or interpreted.
 
 No Qt here. What is shown may differ from what is stored; copying a whole message or a code block
-gives the stored text.
+returns the stored text.
 """
 
 import re
@@ -24,32 +24,32 @@ _FIRST_PRINTABLE = 0x20
 
 
 def visible(text: str) -> str:
-    """Replace control characters by signs, directional overrides by their names.
+    """Replace control characters by visible symbols and directional overrides by their names.
 
-    Line ends become line feeds; tabs stay. U+202E, which would turn the rest of a line around, is
-    shown as ``⟨RLO⟩``.
+    Line ends become line feeds; tabs stay. U+202E, which would reverse the rest of a line, is shown
+    as ``⟨RLO⟩``.
     """
     return _STRANGE.sub(_sign, _LINE_ENDS.sub("\n", text))
 
 
 def without_terminal_colours(text: str) -> str:
-    """Drop what a terminal would have taken as commands (colours, cursor moves, titles)."""
+    """Remove the escape sequences of a terminal (colors, cursor moves, titles)."""
     return _ESCAPE_SEQUENCE.sub("", text)
 
 
 def one_line(text: str, limit: int = 120) -> str:
-    """The beginning of a text on one line, cut with an ellipsis."""
+    """Return the beginning of a text on one line, cut with an ellipsis."""
     line = " ".join(visible(without_terminal_colours(text[: limit * 4])).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def broken_lines(text: str, limit: int, *, used: int = 0) -> str:
-    """Break lines longer than ``limit`` characters, which no text layout takes in its stride.
+    """Break lines longer than ``limit`` characters, which text layouts handle very slowly.
 
     Args:
-        text: What is to be appended.
-        limit: Characters in a line at most.
-        used: How many characters the line already has to which the text is appended.
+        text: The text to append.
+        limit: Maximum number of characters in a line.
+        used: How many characters the line to which the text is appended already has.
     """
     lines = text.split("\n")
     if used + len(lines[0]) <= limit and max(map(len, lines)) <= limit:
