@@ -1,1 +1,1 @@
-"""Approvals and questions of the assistant, asked in the window."""
+"""Approvals and questions of the assistant, shown in the window."""

@@ -1,4 +1,4 @@
-"""Where words before harm are asked for: on the page, or in a dialog while that is hidden."""
+"""The presenter of approval requests: on the page, or in a dialog while the page is hidden."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,14 +17,14 @@ from hermes_desktop.ui.widgets.theme import Theme
 
 
 class ApprovalDesk(AskingDesk[ApprovalRequested, ApprovalResolved]):
-    """Shows the oldest first; those behind it can be looked at before. Closing is a denial.
+    """Presenter of approvals: shows the oldest first, the others by stepping. Closing denies.
 
     Args:
         approvals: The queue.
-        bridge: News of it.
-        place: Where the sheet stands.
+        bridge: The signals for its events.
+        place: The container of the sheet.
         window: See :class:`AskingDesk`, as for the rest.
-        shown: Id of the session on the page.
+        shown: Returns the id of the session on the page.
     """
 
     def __init__(  # noqa: PLR0913 - what it stands between
@@ -93,6 +93,6 @@ class ApprovalDesk(AskingDesk[ApprovalRequested, ApprovalResolved]):
             self._show()
 
     def _at(self, waiting: Sequence[ApprovalRequested]) -> int:
-        """Which one is looked at: the oldest unless the person went on from it."""
+        """Return the index of the approval to show, the oldest unless the user stepped on."""
         ids = [each.request_id for each in waiting]
         return ids.index(self._looked_at) if self._looked_at in ids else 0

@@ -1,4 +1,4 @@
-"""One question: what, where, why it is held, how long it waits, and the four answers."""
+"""The sheet for one approval: what, where, why it is held, the time left and four answers."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -32,21 +32,23 @@ from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, Theme
 from hermes_desktop.ui.words.visible_text import visible
 
 ARMED_AFTER_MS = 500
-"""Keys and clicks that were meant for something else come before this."""
+"""Delay that ignores keys and clicks meant for something else."""
 
 
 class ApprovalSheet(QWidget):
-    """Shows one question at a time. Deny has the focus unless somebody types; Escape is Deny.
+    """A sheet for one approval at a time; Escape denies.
+
+    Deny takes the focus unless the user is typing.
 
     Args:
-        theme: Colours.
-        now: Seconds since the epoch, for the countdown.
+        theme: Colors.
+        now: Returns seconds since the epoch, for the countdown.
 
     Signals:
-        answered: The id of the question, and the choice.
-        step_wanted: The next question (1), or the one before (-1).
-        session_wanted: The session that the question belongs to, by its id.
-        closed: What is said of a question that is over was read.
+        answered: The id of the approval, and the choice.
+        step_wanted: The next approval (1), or the one before (-1).
+        session_wanted: The id of the session that the approval belongs to.
+        closed: The message about a resolved approval was closed.
     """
 
     answered = Signal(str, str)
@@ -93,13 +95,13 @@ class ApprovalSheet(QWidget):
         place: tuple[int, int] = (1, 1),
         context: RequestContext | None = None,
     ) -> None:
-        """Ask this.
+        """Show an approval request.
 
         Args:
-            asked: The question.
-            elsewhere: It belongs to another session than the one on the page.
-            place: Which of how many questions it is, from 1.
-            context: Its session and its time; by default unnamed, and the time begins now.
+            asked: The request.
+            elsewhere: Whether it belongs to another session than the one on the page.
+            place: Its number, from 1, and the total of requests.
+            context: Its session and its time span; by default unnamed and starting now.
         """
         is_new = self.asked is None or self.asked.request_id != asked.request_id
         self.asked = asked
@@ -124,7 +126,7 @@ class ApprovalSheet(QWidget):
                 self._take_focus()
 
     def show_over(self, asked: ApprovalRequested, words: str) -> None:
-        """Say how a question ended that nobody answered; it stays until it is closed."""
+        """Show how an approval ended that was not answered here; stays until it is closed."""
         self.clear()
         self._fill(asked, words)
         self._count((1, 1))
@@ -136,7 +138,7 @@ class ApprovalSheet(QWidget):
         self.show()
 
     def clear(self) -> None:
-        """Nothing is asked any more."""
+        """Hide the sheet; no approval is pending any more."""
         self.asked = None
         self._arming.stop()
         self.armed = False
@@ -151,7 +153,7 @@ class ApprovalSheet(QWidget):
         self.buttons["deny"].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _give_focus_back(self) -> None:
-        """To where it was taken from: else it would fall on whatever comes next."""
+        """Return the focus to its previous widget; otherwise it would move to an arbitrary one."""
         before, self._before = self._before, None
         focused = QApplication.focusWidget()
         if before is None or focused is None or not self.isAncestorOf(focused):
@@ -160,7 +162,7 @@ class ApprovalSheet(QWidget):
             before.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def escape(self) -> None:
-        """What Escape means, and closing the window that asks; over, it is closed."""
+        """Deny, for Escape and for a closed dialog; close the sheet if the request is over."""
         if self.asked is not None:
             self._answer("deny")
         else:
@@ -276,7 +278,7 @@ def _step_button(sign: str, name: str) -> QToolButton:
 
 
 def is_typing() -> bool:
-    """Whether a person is in the middle of a text: its next keys are not for a question."""
+    """Return whether the user is typing a text, so that the next keys do not answer a question."""
     field = QApplication.focusWidget()
     if not isinstance(field, QPlainTextEdit | QTextEdit):
         return False

@@ -1,4 +1,4 @@
-"""A question and its choices: as high as they are, and scrolling where there is less room."""
+"""The scroll area for a question and its choices: as high as its content, or less."""
 
 from PySide6.QtCore import QEvent, QMargins, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -16,10 +16,10 @@ _LEAST = 56
 
 
 class AskedArea(QScrollArea):
-    """What is asked, in plain text, and a button for each choice.
+    """A question in plain text, and a button for each choice.
 
     Signals:
-        chosen: Which choice, from 1.
+        chosen: The number of the choice, from 1.
     """
 
     chosen = Signal(int)
@@ -30,7 +30,7 @@ class AskedArea(QScrollArea):
         self.buttons: list[ChoiceButton] = []
         self.question = LeadingLabel()
         self.question.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.question.setMinimumHeight(1)  # else the area takes it for two lines, and scrolls
+        self.question.setMinimumHeight(1)  # otherwise the area assumes two lines and scrolls
         self.body = QWidget()
         self._column = QVBoxLayout(self.body)
         self._column.setSpacing(SPACE_4)
@@ -52,7 +52,7 @@ class AskedArea(QScrollArea):
         self._colour()
 
     def show_question(self, text: str, choices: tuple[str, ...]) -> None:
-        """Ask this."""
+        """Show a question and its choices."""
         self.question.setText("\n".join(visible(line) for line in text.split("\n")))
         for button in self.buttons:
             self._column.removeWidget(button)
@@ -79,7 +79,7 @@ class AskedArea(QScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
-            self.updateGeometry()  # its height follows from its width
+            self.updateGeometry()  # its height depends on its width
         focused = next((each for each in self.buttons if each.hasFocus()), None)
         if focused is not None:
             self._bring_into_sight(focused)
@@ -91,13 +91,13 @@ class AskedArea(QScrollArea):
         return super().eventFilter(watched, event)
 
     def _bring_into_sight(self, button: QWidget) -> None:
-        """The first choice with the question above it, if there is room for both."""
+        """Scroll to a choice; for the first one, show the question as well if both fit."""
         if self.buttons and button is self.buttons[0]:
             self.verticalScrollBar().setValue(0)
         self.ensureWidgetVisible(button, 0, SPACE_4)
 
     def _keep_bar_free(self) -> None:
-        """A gap before the bar; without one the choices end where all else does."""
+        """Leave a gap before a visible scroll bar; without a bar the choices have no gap."""
         room = SPACE_8 if self.verticalScrollBar().maximum() else 0
         left = self.isRightToLeft()
         self._column.setContentsMargins(QMargins(room * left, 0, room * (not left), SPACE_4))

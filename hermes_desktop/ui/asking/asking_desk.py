@@ -1,4 +1,4 @@
-"""Where something that waits for a person is shown: on the page, or in a window of its own."""
+"""The presenter of pending requests: on the page, or in a dialog of its own."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
@@ -18,27 +18,27 @@ _SEEN_ANEW = {QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.WindowStateChange}
 
 
 class Asked(Protocol):
-    """News of something that waits."""
+    """The event that a request is pending."""
 
     @property
     def request_id(self) -> str:
-        """Which one."""
+        """Id of the request."""
 
     @property
     def session_id(self) -> str:
-        """Whose."""
+        """Id of its session."""
 
     @property
     def expires_at(self) -> float:
-        """When it ends without an answer, in seconds since the epoch."""
+        """When it times out, in seconds since the epoch."""
 
 
 class Settled(Protocol):
-    """News of how it ended."""
+    """The event that a request is resolved."""
 
     @property
     def request_id(self) -> str:
-        """Which one."""
+        """Id of the request."""
 
 
 Q = TypeVar("Q", bound=Asked)
@@ -47,20 +47,20 @@ W_co = TypeVar("W_co", bound=Asked, covariant=True)
 
 
 class Waiting(Protocol[W_co]):
-    """The queue, as a desk needs it. On the loop."""
+    """The request queue, as the presenter needs it. On the event loop."""
 
     def open(self) -> None:
-        """From now on somebody can be asked."""
+        """Start to accept requests."""
 
     def close(self) -> None:
-        """Nobody can be asked any more."""
+        """Stop accepting requests."""
 
     def pending(self) -> Sequence[W_co]:
-        """What waits, the oldest first."""
+        """Return the pending requests, the oldest first."""
 
 
 class Sheet(Protocol[Q]):
-    """A widget that shows one of them at a time."""
+    """A widget that shows one request at a time."""
 
     asked: Q | None
     answered: SignalInstance
@@ -70,27 +70,33 @@ class Sheet(Protocol[Q]):
     def show_asked(
         self, asked: Q, *, elsewhere: bool, place: tuple[int, int], context: RequestContext
     ) -> None:
-        """Ask this: of the session on the page or not, which of how many, and in which context."""
+        """Show a request.
+
+        Args:
+            asked: The request.
+            elsewhere: Whether it belongs to another session than the one on the page.
+            place: Its number, from 1, and the total of requests.
+            context: Its session and its time span.
+        """
 
     def show_over(self, asked: Q, words: str) -> None:
-        """Say how it ended."""
+        """Show how a request ended."""
 
     def escape(self) -> None:
-        """What Escape means."""
+        """Handle Escape."""
 
     def clear(self) -> None:
-        """Nothing is asked any more."""
+        """Hide the sheet; no request is pending any more."""
 
 
 class AskingDialog(QDialog):
-    """The same sheet in front of everything.
+    """A dialog with the same sheet, on top of all windows.
 
     Args:
-        sheet: What is shown.
-        parent: Above which window.
-
+        sheet: The sheet to show.
+        parent: The window to which the dialog belongs.
     Signals:
-        put_away: Somebody closed it.
+        put_away: The user closed the dialog.
     """
 
     put_away = Signal()
@@ -110,18 +116,18 @@ class AskingDialog(QDialog):
 
 
 class AskingDesk(QObject, Generic[Q, A]):
-    """Shows what waits, one at a time, and says how it ended if that was not here.
+    """Presenter of pending requests, one at a time, and of results that come from elsewhere.
 
     Args:
         waiting: The queue.
-        sheets: What shows one, on the page and in the dialog.
-        place: Where the sheet stands.
-        window: While this is hidden, or shows something else than the place, a dialog asks.
-        shown: Id of the session on the page.
-        now: Seconds since the epoch.
+        sheets: The sheets for the page and for the dialog.
+        place: The container of the sheet.
+        window: While it is hidden, or shows another page, a dialog is used.
+        shown: Returns the id of the session on the page.
+        now: Returns seconds since the epoch.
 
     Signals:
-        session_wanted: The session that a question belongs to, by its id.
+        session_wanted: The id of the session that a request belongs to.
     """
 
     session_wanted = Signal(str)
@@ -160,21 +166,21 @@ class AskingDesk(QObject, Generic[Q, A]):
             watched.installEventFilter(self)
 
     def open(self) -> None:
-        """From now on a person can be asked; on the loop."""
+        """Start to accept requests; on the event loop."""
         self._waiting.open()
 
     def close(self) -> None:
-        """Nobody is asked any more."""
+        """Stop accepting requests."""
         self._waiting.close()
         self.dialog.hide()
 
     def session_shown(self) -> None:
-        """Another session is on the page."""
+        """Update the sheet after another session was opened on the page."""
         if self._sheets[0].asked is not None:
             self._show()
 
     def name_session(self, session_id: str, title: str) -> None:
-        """Learn what a session is called; a request of it that is shown names it."""
+        """Store the title of a session and update a request of it that is shown."""
         self._titles[session_id] = title
         if any(each.session_id == session_id for each in self._waiting.pending()):
             self._show()
@@ -184,29 +190,29 @@ class AskingDesk(QObject, Generic[Q, A]):
         raise NotImplementedError
 
     def _put_away(self) -> None:
-        """The dialog was closed."""
+        """Handle the closing of the dialog."""
         raise NotImplementedError
 
     def _choose(self, waiting: Sequence[Q]) -> Q:
-        """Which of those that wait is shown."""
+        """Return the pending request to show."""
         raise NotImplementedError
 
     def _in_words(self, asked: Q) -> str:
-        """For who hears the window."""
+        """Return the text of a request for screen readers."""
         raise NotImplementedError
 
     def _end_words(self, settled: A) -> str:
-        """How it ended; "" if that needs no saying."""
+        """Return how a request ended; "" if the user need not be notified."""
         raise NotImplementedError
 
     def _may_interrupt(self, asked: Q) -> bool:
-        """Whether the dialog may come."""
+        """Return whether the dialog may be shown for this request."""
         del asked
         return True
 
     # ---------------------------------------------------------------------------------- showing
     def _begin(self, asked: Q) -> None:
-        """News: something waits."""
+        """Handle a new pending request."""
         self._asked_last[asked.request_id] = asked
         self._over = None
         self._show()
@@ -214,7 +220,7 @@ class AskingDesk(QObject, Generic[Q, A]):
         announce(self._page, words)
 
     def _settle(self, settled: A) -> None:
-        """News: it is over."""
+        """Handle a resolved request."""
         asked = self._asked_last.pop(settled.request_id, None)
         words = self._end_words(settled)
         if asked is not None and words:
@@ -227,11 +233,11 @@ class AskingDesk(QObject, Generic[Q, A]):
         self._show()
 
     def _is_hidden(self) -> bool:
-        """Whether nobody can see the sheet: the window is away, or shows another page."""
+        """Return whether the sheet is invisible: the window is hidden, or shows another page."""
         return not self._page.isVisible() or self._window.isMinimized()
 
     def _show(self) -> None:
-        """Show one that still waits, in the one place where it is seen."""
+        """Show a pending request in the one place where it is visible."""
         waiting = self._waiting.pending()
         if not waiting:
             self._spans.clear()

@@ -1,4 +1,4 @@
-"""An answer to choose from: its number and its words, in as many lines as they need."""
+"""A button for an answer: its number and its wrapped text."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
@@ -13,7 +13,7 @@ class ChoiceButton(QPushButton):
     """A button whose text wraps.
 
     Args:
-        number: Its place, from 1; the key that chooses it.
+        number: Its number, from 1, which is also the key that chooses it.
         words: The answer, untrusted.
     """
 

@@ -1,4 +1,4 @@
-"""How long something still waits for an answer: a bar that runs out, and the same in words."""
+"""The countdown of a pending request: a bar that runs out, and a label with the same time."""
 
 from collections.abc import Callable
 
@@ -16,16 +16,16 @@ _URGENT_S = 30.0
 
 
 class CountdownBar(QWidget):
-    """The picture of the time that is left; its words stand beside it.
+    """A bar for the remaining time; its label is placed beside it.
 
     Attributes:
-        words: A label that whoever shows the bar gives its place.
+        words: The label; the owner of the bar adds it to a layout.
 
     Args:
-        theme: Colours.
-        now: Seconds since the epoch.
+        theme: Colors.
+        now: Returns seconds since the epoch.
         sentence: With ``{}`` for the time, such as "Denied by itself in {}".
-        colour: Name of the palette's colour of the bar; near the end it warns in any case.
+        colour: Name of the palette's color for the bar; near the end it is the warning color.
     """
 
     def __init__(
@@ -53,15 +53,15 @@ class CountdownBar(QWidget):
 
     @property
     def share(self) -> float:
-        """Which part of the time is left, 0 to 1."""
+        """The remaining share of the time, 0 to 1."""
         return min(max((self._end - self._now()) / self._span, 0.0), 1.0)
 
     def run_to(self, end: float, *, span: float) -> None:
-        """Count down.
+        """Start the countdown.
 
         Args:
             end: When the time is over, in seconds since the epoch.
-            span: How long all of it is.
+            span: The total time in seconds.
         """
         self._end, self._span = end, max(span, 1.0)
         self._timer.start()
@@ -70,7 +70,7 @@ class CountdownBar(QWidget):
         self.words.show()
 
     def stop(self) -> None:
-        """There is nothing to wait for."""
+        """Stop the countdown and hide the bar and the label."""
         self._timer.stop()
         self.hide()
         self.words.hide()

@@ -1,4 +1,4 @@
-"""Where the assistant's questions are shown: on the page, or in a dialog while that is hidden."""
+"""The presenter of questions: on the page, or in a dialog while the page is hidden."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,17 +20,19 @@ _MOST_WORDS = 200
 
 
 class QuestionDesk(AskingDesk[QuestionAsked, QuestionAnswered]):
-    """Shows that of the session on the page first, else the oldest. Closed, it goes on waiting.
+    """Presenter of questions: those of the session on the page first, then the oldest.
+
+    Closing the dialog leaves the question pending.
 
     Args:
         questions: The queue.
-        bridge: News of it.
-        place: Where the sheet stands.
+        bridge: The signals for its events.
+        place: The container of the sheet.
         window: See :class:`AskingDesk`, as for the rest.
-        shown: Id of the session on the page.
+        shown: Returns the id of the session on the page.
 
     Signals:
-        asked_unseen: A question came while the window is hidden: its text.
+        asked_unseen: The text of a question that was asked while the window is hidden.
     """
 
     asked_unseen = Signal(str)

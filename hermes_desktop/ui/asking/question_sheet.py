@@ -1,4 +1,4 @@
-"""One question of the assistant: its words and choices, the answer, and how long it waits."""
+"""The sheet for one question of the assistant: text, choices, answer and the time left."""
 
 from collections.abc import Callable
 
@@ -31,16 +31,16 @@ _MOST_ANSWER = 8000
 
 
 class QuestionSheet(QWidget):
-    """Shows one question at a time. The keys 1, 2, … choose unless somebody types.
+    """A sheet for one question at a time. The keys 1, 2, … choose unless the user is typing.
 
     Args:
-        theme: Colours.
-        now: Seconds since the epoch, for the countdown.
+        theme: Colors.
+        now: Returns seconds since the epoch, for the countdown.
 
     Signals:
         answered: The id of the question, and the answer; "" skips it.
-        session_wanted: The session that the question belongs to, by its id.
-        closed: What is said of a question that is over was read.
+        session_wanted: The id of the session that the question belongs to.
+        closed: The message about a resolved question was closed.
     """
 
     answered = Signal(str, str)
@@ -85,13 +85,13 @@ class QuestionSheet(QWidget):
         place: tuple[int, int] = (1, 1),
         context: RequestContext | None = None,
     ) -> None:
-        """Ask this.
+        """Show a question.
 
         Args:
             asked: The question.
-            elsewhere: It belongs to another session than the one on the page.
-            place: Which of how many questions it is, from 1.
-            context: Its session and its time; by default unnamed, and the time begins now.
+            elsewhere: Whether it belongs to another session than the one on the page.
+            place: Its number, from 1, and the total of questions.
+            context: Its session and its time span; by default unnamed and starting now.
         """
         is_new = self.asked is None or self.asked.request_id != asked.request_id
         self.asked = asked
@@ -113,7 +113,7 @@ class QuestionSheet(QWidget):
             self._take_focus(self.area.buttons[0] if self.area.buttons else self.field)
 
     def show_over(self, asked: QuestionAsked, words: str) -> None:
-        """Say how a question ended that was not answered here; it stays until it is closed."""
+        """Show how a question ended that was not answered here; stays until it is closed."""
         had_focus = self._has_focus()
         self.clear()
         self._name(words, asked)
@@ -126,7 +126,7 @@ class QuestionSheet(QWidget):
             self._take_focus(self.close_button)
 
     def clear(self) -> None:
-        """Nothing is asked any more."""
+        """Hide the sheet; no question is pending any more."""
         self.asked = None
         self.armed = False
         self._arming.stop()
@@ -141,18 +141,18 @@ class QuestionSheet(QWidget):
         return self.isAncestorOf(self.window().focusWidget())
 
     def _is_writing_elsewhere(self) -> bool:
-        """Whether the keys belong to a field, such as the search: digits there are no answers."""
+        """Return whether another field has the focus, such as the search, whose digits are text."""
         field = self.window().focusWidget()
         return isinstance(field, QLineEdit) and field is not self.field and not field.isReadOnly()
 
     def _take_focus(self, widget: QWidget) -> None:
-        """Have the focus, and know where it goes back to."""
+        """Move the focus to a widget and remember the widget that had it."""
         if not self._has_focus():
             self._focus_before = self.window().focusWidget()
         widget.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _begin(self, asked: QuestionAsked) -> None:
-        """A question that was not shown before."""
+        """Prepare the sheet for a question that was not shown before."""
         self.armed = False
         self._arming.start()
         self.area.show_question(asked.text, asked.choices)
@@ -174,11 +174,11 @@ class QuestionSheet(QWidget):
 
     # ------------------------------------------------------------------------------- answering
     def skip(self) -> None:
-        """Let the assistant go on without an answer."""
+        """Skip the question; the assistant continues without an answer."""
         self._answer("")
 
     def escape(self) -> None:
-        """Escape takes back what was typed, else it skips; over, the sheet is closed."""
+        """Clear a typed answer, else skip the question; close the sheet if the question is over."""
         if self.asked is None:
             self.closed.emit()
         elif self.field.text():

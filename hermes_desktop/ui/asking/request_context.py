@@ -1,14 +1,14 @@
-"""What two sheets that show the same request one after the other have to know alike. No Qt."""
+"""Context shared by the two sheets that show the same request one after the other. No Qt."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """What a sheet cannot know by itself: two sheets show the same request one after the other.
+    """What a sheet cannot derive from the request: two sheets show it one after the other.
 
     Attributes:
-        span: How many seconds it waits in all.
+        span: Total time to answer, in seconds.
         session: Title of its session, "" while it is not known.
     """
 

@@ -1,4 +1,4 @@
-"""Where the assistant's questions stand: between the transcript and the message field."""
+"""The container of request sheets between the transcript and the message field."""
 
 from PySide6.QtCore import QEvent, QMargins, QObject, QSize
 from PySide6.QtGui import QResizeEvent
@@ -8,14 +8,16 @@ from typing_extensions import override
 _LEAST_WIDTH = 200
 _LEAST_HEIGHT = 72
 SHARE = 0.6
-"""Of the page's height that sheets may take; the transcript gives way."""
+"""Share of the page's height that sheets may take; the transcript shrinks accordingly."""
 
 
 class GivingWay(QWidget):
-    """Takes what is left, and asks for little: what stands below it gets what it needs.
+    """A container that fills the remaining space but has a small minimum size.
+
+    What is below it therefore gets the space that it needs.
 
     Args:
-        content: Filled out with it. In a layout it would ask for more by itself.
+        content: Fills the container. In a layout it would request more space.
     """
 
     def __init__(self, content: QWidget, parent: QWidget) -> None:
@@ -38,13 +40,13 @@ class GivingWay(QWidget):
 
 
 class SheetPlace(QWidget):
-    """Holds sheets: any widget that shows itself while something is asked, and hides afterwards.
+    """A container of sheets, widgets that show themselves while a request is pending.
 
-    A sheet that wants more room than there is gets less than its size hint, down to its minimum
-    height: what is long in it has to scroll. Sheets that show at once share the room.
+    A sheet that needs more space than there is gets less than its size hint, down to its minimum
+    height; long content in it has to scroll. Sheets that are visible at once share the space.
 
     Args:
-        page: Whose height is shared.
+        page: The page whose height is shared.
     """
 
     def __init__(self, page: QWidget) -> None:
@@ -60,11 +62,11 @@ class SheetPlace(QWidget):
 
     @property
     def page(self) -> QWidget:
-        """What it stands on."""
+        """The page on which the container is placed."""
         return self._page
 
     def add(self, sheet: QWidget) -> None:
-        """Give a sheet its place; the ones added first stand above. It may be hidden."""
+        """Add a sheet below those added before. It may be hidden."""
         self._sheets.append(sheet)
         self._column.addWidget(sheet)
         sheet.installEventFilter(self)
@@ -87,7 +89,7 @@ class SheetPlace(QWidget):
         return False
 
     def _fit(self) -> None:
-        """As high as the sheets wish, up to the share; then they scroll within."""
+        """Limit the height to the sheets' size hint and to the share; beyond that they scroll."""
         wanted = self._column.sizeHint().height()
         if self._column.hasHeightForWidth():
             wanted = self._column.heightForWidth(max(self._page.width(), 1))
@@ -95,6 +97,6 @@ class SheetPlace(QWidget):
         self.setMaximumHeight(min(wanted, max(least, int(self._page.height() * SHARE))))
 
     def _follow(self) -> None:
-        """Stand there only while a sheet does."""
+        """Show the container only while a sheet is visible."""
         self.setVisible(any(not sheet.isHidden() for sheet in self._sheets))
         self._fit()

@@ -1,4 +1,4 @@
-"""What is to be done, in the fixed font: as high as its text, lower where there is no room."""
+"""The box for the requested action, in the monospaced font: as high as its text, or less."""
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QPalette, QResizeEvent
@@ -13,11 +13,11 @@ MOST_LINES = 14
 LEAST_LINES = 3
 _MOST_CHARACTERS = 20_000
 _SLACK = 3
-"""What Qt needs beside lines and margins, so that no bar comes for one line."""
+"""Pixels that Qt needs beside lines and margins, so that one line has no scroll bar."""
 
 
 class WhatBox(QPlainTextEdit):
-    """Text that nobody may take for something else: no formats, no hidden characters."""
+    """A read-only text box that cannot mislead: no formats, no hidden characters."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,7 +35,7 @@ class WhatBox(QPlainTextEdit):
         self._colour()
 
     def show_text(self, text: str) -> None:
-        """Show it from its beginning."""
+        """Show a text from its beginning."""
         shown = "\n".join(visible(line) for line in text[:_MOST_CHARACTERS].split("\n"))
         if shown != self.toPlainText():
             self.setPlainText(shown)
@@ -56,7 +56,7 @@ class WhatBox(QPlainTextEdit):
             self._count()
 
     def _count(self) -> None:
-        """How many lines the text takes at this width."""
+        """Count the lines that the text takes at this width."""
         letter = max(self.fontMetrics().averageCharWidth(), 1)
         room = max((self.viewport().width() - 2 * SPACE_8) // letter, 20)
         lines = sum(max(1, -(-len(line) // room)) for line in self.toPlainText().split("\n"))

@@ -1,4 +1,4 @@
-"""Where somebody answered, in words for the window."""
+"""Display text for the place where a request was answered."""
 
 from PySide6.QtCore import QCoreApplication
 
@@ -6,7 +6,7 @@ from hermes_desktop.ui.words.source_names import source_name
 
 
 def where_words(by: str) -> str:
-    """In words that follow "Answered"."""
+    """Return a phrase that follows "Answered"."""
     if by == "terminal":
         return QCoreApplication.translate("where_words", "at a terminal")
     if by == "rpc":

@@ -1,1 +1,1 @@
-"""Writing a message and following its reply."""
+"""The chat page: writing messages and following their replies."""

@@ -1,4 +1,4 @@
-"""The page of one session: head, transcript, composer, and what goes on between them."""
+"""The page of one session: header, transcript, composer, and the coordination between them."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ if TYPE_CHECKING:
 
 
 class ChatPage(QWidget):
-    """Shows a session; what is typed goes on with it, or begins a new one.
+    """The page of a session; messages typed here continue it, or start a new one.
 
     Attributes:
-        sheets: Where what the assistant asks stands; give a sheet its place with ``add``.
-        context: How full the shown session is.
+        sheets: The container for approvals and questions; add a sheet with ``add``.
+        context: The context usage of the shown session.
 
     Args:
-        services: What the page works with.
-        slots: Runs what keys and clicks start.
-        bridge: News.
-        theme: Colours.
+        services: The services the page uses.
+        slots: Runs coroutines that keys and clicks start.
+        bridge: The events as signals.
+        theme: Colors.
         clock: For times of running turns.
-        open_address: Opens a link that the person agreed to.
+        open_address: Opens a link after the user agreed.
 
     Signals:
         session_opened: A new chat got its id.
-        back_requested: The way back to the list, in a narrow window.
-        readiness_changed: A look at the settings found this :class:`ChatReadiness`.
-        menu_wanted: The menu of the shown session, at a global point.
-        session_wanted: Show this session, to be written in.
-        title_changed: What is shown has another title; "" where nothing is.
+        back_requested: The user wants to return to the list, in a narrow window.
+        readiness_changed: A check of the settings returned this :class:`ChatReadiness`.
+        menu_wanted: Open the menu of the shown session, at a global point.
+        session_wanted: Show this session and focus the composer.
+        title_changed: The title of the shown session changed; "" if none is shown.
         shown_changed: Another session is shown, or the new chat on the page got its id.
     """
 
@@ -126,28 +126,29 @@ class ChatPage(QWidget):
     # ------------------------------------------------------------------------------- public
     @property
     def current_session_id(self) -> str | None:
-        """The session that is shown, None for a new chat or nothing."""
+        """Id of the shown session, None for a new chat or an empty page."""
         return self._shown.id
 
     @property
     def shown_session(self) -> SessionSummary | None:
-        """The row of the session that is shown, None for a new chat or nothing."""
+        """The row of the shown session, None for a new chat or an empty page."""
         return self._shown.summary
 
     def close_session(self) -> None:
-        """Show nothing: what was shown was deleted here. What was typed comes back with it."""
+        """Empty the page after its session was deleted here. Its draft is kept for its return."""
         self._switch(ShownSession(nothing=True))
         self._signs.end()
         self._show_nothing()
 
     async def show_session(self, summary: SessionSummary, *, at: int | None = None) -> None:
-        """Show a session. Looking changes nothing.
+        """Show a session. Showing it does not change it.
 
-        A call that comes while another one is still reading wins; the other shows nothing.
+        The latest call wins: an earlier one that is still reading shows nothing.
 
         Args:
             summary: Its row.
-            at: Row id of a message to come to rest at; None for the end, or for where it is.
+            at: Row id of the message to scroll to; None for the end, or for the current position if
+                the session is already shown.
 
         Raises:
             NotFoundError: The session is gone.
@@ -181,7 +182,7 @@ class ChatPage(QWidget):
             self.context.follow()
 
     def new_chat(self) -> None:
-        """Offer an empty conversation; nothing is stored before the first message."""
+        """Show an empty chat; nothing is stored before the first message."""
         self._switch(ShownSession())
         self._signs.end()
         self.view.clear()
@@ -191,19 +192,19 @@ class ChatPage(QWidget):
         self._check_settings()
 
     def focus_composer(self) -> None:
-        """Put the cursor where a message is written."""
+        """Move the focus to the message field."""
         self.composer.take_focus()
 
     def take_drafts(self, drafts: Mapping[str, str]) -> None:
-        """Take drafts of an earlier run of the program, by the root of their conversation."""
+        """Restore drafts of an earlier run of the program, keyed by the root of their session."""
         self._sending.take_drafts(drafts)
 
     def show_back_button(self, *, shown: bool) -> None:
-        """Offer the way back to the list, in a window that shows only one of the two."""
+        """Show or hide the back button, for windows that show either the list or the page."""
         self.header.back.setVisible(shown)
 
     def close_workers(self) -> None:
-        """End the page's thread, as the window does when it goes; deletion ends it, too."""
+        """Stop the page's worker thread when the window closes; deleting the page does so, too."""
         self._workers.close()
 
     # ---------------------------------------------------------------------------- switching
@@ -228,7 +229,7 @@ class ChatPage(QWidget):
         self.context.follow()
 
     def _tell(self) -> None:
-        """Bring the head and the buttons up to date."""
+        """Update the header and the buttons."""
         shown = self._shown
         busy = self._ledger.busy(shown.ids)
         summary = shown.summary
@@ -259,7 +260,7 @@ class ChatPage(QWidget):
         self.header.set_state(state)
 
     async def look_at_settings(self) -> ChatReadiness:
-        """Find out which model the next message goes to, and show it."""
+        """Check which model will answer the next message, and show it."""
         shown = self._shown
         readiness = await self._services.chat.readiness(shown.summary)
         if shown is self._shown:
@@ -283,7 +284,7 @@ class ChatPage(QWidget):
 
     # ------------------------------------------------------------------------------- news
     def _begun(self, session_id: str) -> None:
-        """The shown chat got its id."""
+        """Handle that the shown chat got its id."""
         self._shown.loaded = True
         self._services.window_state.keep_session(session_id)
         self._stack.setCurrentWidget(self.view)
@@ -300,7 +301,7 @@ class ChatPage(QWidget):
 
     def _turn_finished(self, event: TurnFinished) -> None:
         if event.session_id in self._shown.ids:
-            self._check_settings()  # it may have been /model
+            self._check_settings()  # the turn may have been /model
 
     def _sessions_changed(self, event: SessionsChanged) -> None:
         ids = self._shown.ids
@@ -314,7 +315,7 @@ class ChatPage(QWidget):
         self.context.follow()
 
     def _session_gone(self) -> None:
-        """Another program deleted it: keep what was typed, and offer to begin anew."""
+        """Handle a deletion by another program: keep the typed text and offer a new session."""
         self.composer.give_back("\n".join(self._ledger.take_prompts(self._shown.ids)))
         self._shown = ShownSession()
         self._signs.end()

@@ -1,4 +1,4 @@
-"""Where messages are written: the field, Send and Stop, and what must be said beside them."""
+"""The composer: message field, Send and Stop buttons, and notes about both."""
 
 from PySide6.QtCore import QEvent, QMargins, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
@@ -47,13 +47,13 @@ class Composer(QWidget):
     """The lower part of the page.
 
     Signals:
-        submitted: A message that is not blank was sent off. The field still holds it; call
-            :meth:`take_out` once somebody has taken it.
-        stop_wanted: The running reply is to be stopped.
-        check_wanted: Look at the settings again; also when the window becomes the active one,
-            for they may be changed in another, and when it shows again, after the settings.
-        settings_wanted: The settings are to be opened, at the key of one of them or at "".
-        copy_wanted: Go on in a copy of a session that may only be read.
+        submitted: A message that is not blank was submitted. The field still holds it; call
+            :meth:`take_out` once it is accepted.
+        stop_wanted: Stop the running reply.
+        check_wanted: Check the settings again; also emitted when the window becomes active, because
+            they may be changed in another one, and when it is shown again, after the settings.
+        settings_wanted: Open the settings, at the key of one of them or at "".
+        copy_wanted: Continue in a copy of a read-only session.
     """
 
     submitted = Signal(str)
@@ -93,18 +93,18 @@ class Composer(QWidget):
     # ------------------------------------------------------------------------------ content
     @property
     def text(self) -> str:
-        """What is typed."""
+        """The typed text."""
         return self.field.toPlainText()
 
     def set_text(self, text: str) -> None:
-        """Put text into the field, the cursor behind it."""
+        """Replace the text of the field and move the cursor to its end."""
         self.field.setPlainText(text)
         cursor = self.field.textCursor()
         cursor.movePosition(cursor.MoveOperation.End)
         self.field.setTextCursor(cursor)
 
     def give_back(self, text: str) -> None:
-        """Return a message that was not taken; what was typed since stays below it."""
+        """Put back a message that was not accepted; text typed since stays below it."""
         if not text:
             return
         typed = self.text
@@ -115,9 +115,9 @@ class Composer(QWidget):
         self.field.clear()
 
     def take_out(self, text: str) -> None:
-        """Remove a message that was taken; what was typed behind it since stays.
+        """Remove a message that was accepted; text typed after it stays.
 
-        Enter that came too early for that sends it now.
+        If Enter was pressed before the message was accepted, that text is submitted now.
         """
         if self.text.startswith(text):
             self.set_text(self.text.removeprefix(text))
@@ -127,12 +127,12 @@ class Composer(QWidget):
 
     # -------------------------------------------------------------------------------- state
     def set_note(self, note: str) -> None:
-        """Say where an answer goes, "" for nothing."""
+        """Show where an answer goes, "" for nothing."""
         self.note.setText(note)
         self.note.setVisible(bool(note))
 
     def set_readiness(self, readiness: ChatReadiness, *, about_model: bool = True) -> None:
-        """Allow sending, or say what is missing."""
+        """Enable sending, or show what is missing."""
         self._ready = readiness.ready
         in_field = self.field.hasFocus()
         lent = self._lent_to is not None and self._lent_to.hasFocus()
@@ -142,7 +142,7 @@ class Composer(QWidget):
         if in_field and not readiness.ready:
             self._lent_to = (
                 self.reason.first_button
-            )  # a field that is off would give it to the rail
+            )  # disabling the field would move the focus to the rail
             self._lent_to.setFocus()
         self._update()
         if (self._focus_waits or lent) and readiness.ready:
@@ -152,11 +152,11 @@ class Composer(QWidget):
             self._lent_to = None
 
     def set_read_only(self, reason: str, command: str = "") -> None:
-        """Take no message here for this reason; "" takes them. What was typed is kept.
+        """Make the composer read-only for this reason, or writable for ""; keep the typed text.
 
         Args:
-            reason: In words.
-            command: What goes on in another program; "" where a copy does.
+            reason: The reason as display text.
+            command: The command that continues in another program; "" if a copy does.
         """
         had_focus = self.field.hasFocus() or self.read_only.button.hasFocus()
         self.read_only.show_reason(reason, command)
@@ -178,21 +178,21 @@ class Composer(QWidget):
             self.read_only.hide()
 
     def _show_reason(self) -> None:
-        """Say what is missing, unless messages go elsewhere anyway: that is said instead."""
+        """Show what is missing, unless the read-only box already refers to another program."""
         self.reason.setVisible(not self._ready and not self._elsewhere)
 
     def take_focus(self) -> None:
-        """Put the cursor into the field; where it is off, as soon as a look turns it on."""
+        """Focus the field; if it is disabled, as soon as a check enables it."""
         (self.read_only.button if self._read_only else self.field).setFocus()
         self._focus_waits = not self._ready
 
     def set_running(self, running: bool) -> None:  # noqa: FBT001 - a state of one meaning
-        """Offer Stop while a reply is written."""
+        """Show Stop while a reply is written."""
         self._running = running
         self._update()
 
     def set_locked(self, locked: bool) -> None:  # noqa: FBT001 - a state of one meaning
-        """Take no second message while the first is being handed over."""
+        """Accept no second message while the first is being submitted."""
         self._locked = locked
         if locked:
             self._waiting = ""
@@ -268,7 +268,7 @@ class Composer(QWidget):
         self.field.installEventFilter(self)
         self.send_button.clicked.connect(self._submit)
         self.stop_button.clicked.connect(self.stop_wanted)
-        for button in (self.send_button, self.stop_button):  # both may vanish with the focus
+        for button in (self.send_button, self.stop_button):  # both may hide with the focus
             button.clicked.connect(self.take_focus)
         self.reason.check_wanted.connect(self.check_wanted)
         self.reason.settings_wanted.connect(self.settings_wanted)

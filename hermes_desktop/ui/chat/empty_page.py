@@ -1,4 +1,4 @@
-"""What the page says when there is no conversation to show."""
+"""The placeholder page shown when there is no conversation."""
 
 from PySide6.QtCore import QMargins, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QResizeEvent
@@ -15,9 +15,10 @@ _SIDE, _ROOM, _GAP = 16, 24, 8
 
 
 class EmptyPage(QWidget):
-    """A mark, a title, a sentence, and a line in the secondary colour.
+    """A logo, a title, a sentence, and a caption in the secondary color.
 
-    Where a question takes the room, what does not fit as a whole is left out, the mark first.
+    Where a request sheet takes the space, parts that do not fit as a whole are hidden, the logo
+    first.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -49,20 +50,20 @@ class EmptyPage(QWidget):
         self._dress()
 
     def say(self, title: str, words: str, caption: str = "") -> None:
-        """Take other words."""
+        """Replace the texts."""
         for label, text in ((self.title, title), (self.words, words), (self.caption, caption)):
             label.setText(text)
         self._fit()
 
     def say_nothing_open(self) -> None:
-        """No session is chosen."""
+        """Show that no session is open."""
         self.say(
             self.tr("No session is open"),
             self.tr("Choose one on the left to read it, or write below to start a new one."),
         )
 
     def say_new(self, model: str) -> None:
-        """A chat that has not begun, and who would answer."""
+        """Show a chat that has not started, and the model that would answer."""
         self.say(
             self.tr("Start a session"),
             self.tr("Ask something, or hand over a task. The session is kept in your history."),
@@ -70,21 +71,21 @@ class EmptyPage(QWidget):
         )
 
     def say_new_elsewhere(self) -> None:
-        """Conversations are begun in another program."""
+        """Show that new conversations are started in another program."""
         self.say(
             self.tr("New chats start in hermes"),
             self.tr("Here you can read, search and export what is in your history."),
         )
 
     def say_gone(self) -> None:
-        """Another program deleted what was open."""
+        """Show that another program deleted the open session."""
         self.say(
             self.tr("This session is gone"),
             self.tr("Another program deleted it. What you typed is kept; sending it begins anew."),
         )
 
     def silent(self) -> "EmptyPage":
-        """The page, saying that the session that is open holds no message."""
+        """Show that the open session has no messages, and return the page."""
         self.say(
             self.tr("Nothing was said here yet"),
             self.tr("Your first message goes into this session."),
@@ -97,7 +98,7 @@ class EmptyPage(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Show the most important parts that have room."""
+        """Show the most important parts that fit."""
         room = self.height() - 2 * _ROOM
         for label in (self.title, self.words, self.caption, self.mark):
             high = label.heightForWidth(_WIDTH - 2 * _SIDE) if label.wordWrap() else _MARK
@@ -106,7 +107,7 @@ class EmptyPage(QWidget):
             if fits:
                 room -= high + _GAP
             elif label.text():
-                room = 0  # nothing less important without it
+                room = 0  # hide everything less important
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:

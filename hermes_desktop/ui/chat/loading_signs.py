@@ -1,4 +1,4 @@
-"""When a page takes its time: the old content greyed after 150 ms, a progress line after 400 ms."""
+"""Loading indicators: old content greyed out after 150 ms, a progress line after 400 ms."""
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -9,7 +9,7 @@ LINE_AFTER_MS = 400
 
 
 class LoadingSigns(QObject):
-    """Shows over a transcript that another one is being read."""
+    """Indicators over a transcript while another one is being read."""
 
     def __init__(self, view: TranscriptView) -> None:
         super().__init__(view)
@@ -20,12 +20,12 @@ class LoadingSigns(QObject):
         self._line.timeout.connect(lambda: view.set_loading(greyed=True, busy=True))
 
     def begin(self) -> None:
-        """Something is being read."""
+        """Start the timers; a transcript is being read."""
         self._grey.start()
         self._line.start()
 
     def end(self) -> None:
-        """It is there, or will not come."""
+        """Remove the indicators; the transcript was read, or reading it failed."""
         self._grey.stop()
         self._line.stop()
         self._view.set_loading(greyed=False, busy=False)

@@ -1,4 +1,4 @@
-"""The field in which a message is written: one to eight lines, plain text, Enter sends."""
+"""The message field: one to eight lines of plain text; Enter sends."""
 
 import math
 
@@ -15,7 +15,7 @@ class MessageInput(QPlainTextEdit):
     """A text field that grows with its text.
 
     Signals:
-        send_wanted: Enter was pressed, and no input method was in the middle of a word.
+        send_wanted: Enter was pressed, and no input method was composing text.
     """
 
     send_wanted = Signal()
@@ -59,7 +59,7 @@ class MessageInput(QPlainTextEdit):
 
     @override
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Paste and drop give characters, never fonts, colours or pictures."""
+        """Insert pasted and dropped text without fonts, colors or pictures."""
         if source.hasText():
             self.insertPlainText(source.text())
             self.ensureCursorVisible()
@@ -74,7 +74,7 @@ class MessageInput(QPlainTextEdit):
         return QSize(320, self._height(1))
 
     def _grow(self) -> None:
-        """Take the height of the text, at most eight lines; beyond that it scrolls."""
+        """Fit the height to the text, up to eight lines; longer text scrolls."""
         lines = math.ceil(self.document().size().height())
         shown = max(1, min(lines, MOST_LINES))
         policy = Qt.ScrollBarPolicy

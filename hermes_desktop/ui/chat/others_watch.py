@@ -1,4 +1,4 @@
-"""Whether other people's programs may be answering in the shown session."""
+"""Detection of other programs that may be answering in the shown session."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ AGAIN_MS = 5_000
 
 
 class OthersWatch(QObject):
-    """Looks when a session is shown or changes, and again while there is something to say.
+    """A watcher that checks when a session is shown or changes, and again while it finds something.
 
     Attributes:
-        words: What to know, "" for nothing.
+        words: The text to show, "" for nothing.
 
     Args:
-        chat: Knows what other programs do.
-        slots: Runs the looks.
-        parent: Its owner.
+        chat: Detects what other programs do.
+        slots: Runs the checks.
+        parent: The owner.
 
     Signals:
-        changed: ``words`` are other ones.
+        changed: ``words`` changed.
     """
 
     changed = Signal()
@@ -41,7 +41,7 @@ class OthersWatch(QObject):
         self._again.timeout.connect(self._start)
 
     def follow(self, shown: ShownSession) -> None:
-        """Another session is shown, or the row of this one was read again."""
+        """Check after another session was shown or the row of this one was read again."""
         if shown is not self._shown:
             self._take("")
         self._shown = shown

@@ -1,4 +1,4 @@
-"""The question that the page must ask before it opens a link."""
+"""The confirmation before a link is opened."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LinkQuestion(QMessageBox):
-    """Names the whole address before anything is opened."""
+    """A dialog that shows the whole address before anything is opened."""
 
     def __init__(self, address: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -41,7 +41,7 @@ class LinkQuestion(QMessageBox):
 async def ask_to_open(
     slots: AsyncSlots, address: str, parent: QWidget, open_address: Callable[[str], object]
 ) -> None:
-    """Show the whole address, and open or copy it if the person says so."""
+    """Show the whole address, and open or copy it if the user chooses so."""
     dialog = LinkQuestion(address, parent)
     try:
         await slots.ask(dialog)
@@ -55,6 +55,6 @@ async def ask_to_open(
 
 
 def breakable(address: str, limit: int = 2_000) -> str:
-    """An address whose every part is seen: it may break anywhere; a monstrous one is cut."""
+    """Split an address into lines so that all of it is visible; cut it at ``limit`` characters."""
     shown = address if len(address) <= limit else f"{address[:limit]}…"
     return "\n".join(shown[start : start + 72] for start in range(0, len(shown), 72))

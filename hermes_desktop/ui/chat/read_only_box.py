@@ -1,4 +1,4 @@
-"""What stands in the place of the message field where nothing may be written."""
+"""The box that replaces the message field in read-only sessions."""
 
 from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtGui import QFontDatabase
@@ -10,10 +10,10 @@ from hermes_desktop.ui.widgets.theme import Theme
 
 
 class ReadOnlyBox(QWidget):
-    """A reason, and the one way to go on: a copy, or a command for another program.
+    """A reason, and the one way to continue: a copy, or a command for another program.
 
     Signals:
-        copy_wanted: Go on in a copy.
+        copy_wanted: Continue in a copy.
     """
 
     copy_wanted = Signal()
@@ -48,15 +48,15 @@ class ReadOnlyBox(QWidget):
 
     @property
     def button(self) -> QPushButton:
-        """What goes on."""
+        """The button that continues."""
         return self.copy_command if self.command.text() else self.copy
 
     def show_reason(self, reason: str, command: str = "") -> None:
-        """Say why.
+        """Show the reason.
 
         Args:
-            reason: In words.
-            command: What goes on in another program; "" where a copy does.
+            reason: The reason as display text.
+            command: The command that continues in another program; "" if a copy does.
         """
         self.words.setText(reason)
         if command != self.command.text():

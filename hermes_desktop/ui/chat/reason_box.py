@@ -1,4 +1,4 @@
-"""Why no message can be sent, above the message field, with the way to where it can be changed."""
+"""The reason why no message can be sent, above the message field, with a link to the settings."""
 
 from PySide6.QtCore import QMargins, Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
@@ -12,11 +12,11 @@ from hermes_desktop.ui.words.setting_names import setting_in
 
 
 class ReasonBox(QWidget):
-    """A title, why, and what to do about it.
+    """A title, the reason, and buttons to fix it.
 
     Signals:
-        check_wanted: The person changed something and wants it looked at.
-        settings_wanted: The settings are to be opened, at the key of one of them or at "".
+        check_wanted: Check the settings again after the user changed something.
+        settings_wanted: Open the settings, at the key of one of them or at "".
     """
 
     check_wanted = Signal()
@@ -41,11 +41,11 @@ class ReasonBox(QWidget):
         self.settings_button.clicked.connect(lambda: self.settings_wanted.emit(self.key))
 
     def show_reason(self, readiness: ChatReadiness, *, about_model: bool) -> None:
-        """Say it.
+        """Show the reason.
 
         Args:
             readiness: What is missing.
-            about_model: A setting can put it right.
+            about_model: Whether a setting can fix it.
         """
         self.title.setText(plain(readiness.title))
         words = " ".join(part for part in (readiness.detail, readiness.hint) if part)
@@ -59,6 +59,6 @@ class ReasonBox(QWidget):
 
     @property
     def first_button(self) -> QPushButton:
-        """What helps most."""
+        """The button that helps most."""
         hidden = self.settings_button.isHidden()
         return self.check_button if hidden else self.settings_button

@@ -1,4 +1,4 @@
-"""A line above the message field: this chat began anew by itself, and what can be done about it."""
+"""The strip above the message field that reports an automatic reset of the chat."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
@@ -16,12 +16,12 @@ _ICON = 18
 
 
 class ResetStrip(QWidget):
-    """Shows the reset that concerns the conversation on the page, until it is closed.
+    """A strip for the reset of the conversation on the page, shown until it is closed.
 
     Signals:
-        previous_wanted: Let the chat go on in the session before the reset, which is told by
-            :meth:`settle`.
-        new_wanted: Show the session that began, by its id.
+        previous_wanted: Continue the chat in the session before the reset; success is reported
+            through :meth:`settle`.
+        new_wanted: Show the session that started, by its id.
     """
 
     previous_wanted = Signal(SessionReset)
@@ -59,7 +59,7 @@ class ResetStrip(QWidget):
         self.hide()
 
     def note(self, reset: SessionReset) -> None:
-        """Remember a reset; the next :meth:`show_for` may show it."""
+        """Store a reset; the next :meth:`show_for` may show it."""
         self._resets = [*self._resets, reset][-_REMEMBERED:]
 
     def show_for(self, ids: set[str]) -> None:
@@ -79,7 +79,7 @@ class ResetStrip(QWidget):
         painter.drawLine(self.rect().topLeft(), self.rect().topRight())
 
     def settle(self, reset: SessionReset) -> None:
-        """Show a reset no more: the chat went back to where it was."""
+        """Remove a reset after the chat returned to its previous session."""
         self._resets = [each for each in self._resets if each is not reset]
         if self._shown is reset:
             self._forget()

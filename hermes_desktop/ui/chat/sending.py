@@ -1,4 +1,4 @@
-"""Hands over what was typed, and keeps it for its session until somebody has taken it."""
+"""Submission of typed messages; each stays with its session until it is accepted."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class Sending(QObject):
-    """Stands between the message field and the chat.
+    """Controller between the message field and the chat service, including drafts.
 
     Args:
-        chat: Takes messages and stops replies.
+        chat: Accepts messages and stops replies.
         composer: The message field.
-        ledger: Forgets a failed turn that is tried again.
-        slots: Runs the handing over.
-        current: Says which session the page shows.
-        page: Its owner.
-        state: Keeps drafts from one start of the program to the next.
+        ledger: Drops a failed turn that is retried.
+        slots: Runs the submission.
+        current: Returns the session that the page shows.
+        page: The owner.
+        state: Stores drafts across starts of the program.
 
     Signals:
-        begun: The first message of a new chat, still shown, was taken; holds its id.
-        taken: A message for the session that is shown was taken.
+        begun: The first message of a new chat, still shown, was accepted; holds its id.
+        taken: A message for the shown session was accepted.
     """
 
     begun = Signal(str)
@@ -63,13 +63,13 @@ class Sending(QObject):
         composer.stop_wanted.connect(self.stop)
 
     def switch(self, before: ShownSession, after: ShownSession) -> None:
-        """Keep what is in the field for one session and bring back that of another."""
+        """Store the draft of one session and restore that of another."""
         if not before.nothing or self._composer.text:
             self._drafts[before.draft_key] = self._composer.text
         self._composer.set_text(self._drafts.pop(after.draft_key, ""))
 
     def take_drafts(self, drafts: Mapping[str, str]) -> None:
-        """Take what was written and not sent before the program was started."""
+        """Restore drafts that were not sent before the program was started."""
         for key, text in drafts.items():
             self._drafts.setdefault(key, text)
         current = self._current()
@@ -80,11 +80,11 @@ class Sending(QObject):
         self._state.keep_draft(self._current().draft_key, self._composer.text)
 
     def send(self, text: str, *, again: bool = False) -> None:
-        """Hand a message to the shown session.
+        """Submit a message to the shown session.
 
         Args:
             text: Not blank.
-            again: Its turn failed a moment ago.
+            again: Whether its turn failed a moment ago.
         """
         self._composer.set_locked(True)
         submitting = self._submit(text, self._current(), again=again)
@@ -104,7 +104,7 @@ class Sending(QObject):
         self.send(prompt, again=True)
 
     def give_back(self, session_id: str, prompt: str, *, here: bool) -> None:
-        """A prompt that could not be stored goes back to where it was typed."""
+        """Return a prompt that could not be stored to the field, or to the draft of its session."""
         if here:
             self._composer.give_back(prompt)
         else:
@@ -112,7 +112,7 @@ class Sending(QObject):
             self._state.keep_draft(session_id, self._drafts[session_id])
 
     async def _submit(self, text: str, shown: ShownSession, *, again: bool = False) -> None:
-        """Hand a message over; it leaves the field only once somebody has taken it."""
+        """Submit a message; it leaves the field only once it is accepted."""
         try:
             submitted = await self._chat.send(text, session_id=shown.id, again=again)
         finally:

@@ -1,4 +1,4 @@
-"""Where an answer goes, whether one may be written here, and whether the chat began anew."""
+"""The surroundings of the message field: the note, read-only reasons and the reset strip."""
 
 from PySide6.QtCore import QObject, Signal
 
@@ -16,21 +16,21 @@ from hermes_desktop.ui.widgets.theme import Theme
 
 
 class SessionPlace(QObject):
-    """Keeps what stands around the message field true for the shown conversation.
+    """Controller that keeps everything around the message field current for the shown session.
 
     Attributes:
-        strip: Tells of resets; the page gives it its place.
+        strip: Shows resets; the page adds it to its layout.
 
     Args:
-        chat: Knows what may be written where.
-        gateway: Lets a chat of a platform go on in its conversation before.
+        chat: Decides what may be written in which session.
+        gateway: Lets a platform chat continue in its previous session.
         composer: The message field.
-        theme: Colours.
-        slots: Makes the copy.
-        bridge: News of the gateway and of resets.
+        theme: Colors.
+        slots: Runs the copying.
+        bridge: The events of the gateway and of resets.
 
     Signals:
-        session_wanted: Show this session and write in it.
+        session_wanted: Show this session and focus the composer.
     """
 
     session_wanted = Signal(str)
@@ -62,7 +62,7 @@ class SessionPlace(QObject):
         composer.copy_wanted.connect(self._copy)
 
     def show(self, shown: ShownSession) -> None:
-        """Another conversation is shown, or its row was read again."""
+        """Update for another conversation, or after the row of the shown one was read again."""
         if shown is not self._shown:
             self._folder = ""
         self._shown = shown
@@ -74,11 +74,11 @@ class SessionPlace(QObject):
         self.strip.show_for(shown.ids)
 
     def tell_again(self) -> None:
-        """What may be written may have changed."""
+        """Update after the permission to write may have changed."""
         self._tell()
 
     def say_waiting(self, reason: str) -> None:
-        """Say for which program a message waits, "" for none."""
+        """Show the program that a message waits for, "" for none."""
         if reason != self._waiting:
             self._waiting = reason
             self._tell()
@@ -108,7 +108,10 @@ class SessionPlace(QObject):
         self._slots.start(self._continue(reset), doing=self.tr("Continuing the previous session"))
 
     async def _continue(self, reset: SessionReset) -> None:
-        """Where the chat cannot be moved, the person hears why and may still read and write."""
+        """Continue the previous session; if the chat cannot be moved, that session is still opened.
+
+        The failure is reported to the user.
+        """
         try:
             await self._gateway.continue_in(reset.session_key, reset.old_session_id)
             self.strip.settle(reset)

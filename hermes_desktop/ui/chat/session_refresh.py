@@ -1,4 +1,4 @@
-"""Reads the shown session again when somebody wrote into it, never twice at once."""
+"""Refresh of the shown session after it was written to, one read at a time."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class SessionRefresh(QObject):
-    """Keeps the transcript true.
+    """Controller that keeps the transcript current.
 
     Args:
         reader: Reads messages.
-        view: Shows them; asks for older and newer ones.
-        slots: Runs the reading.
-        current: Says which session the page shows; results for another one are dropped.
+        view: Shows them; requests older and newer ones.
+        slots: Runs the reads.
+        current: Returns the session that the page shows; results for another one are dropped.
 
     Signals:
         taken: The session was read again and is shown.
-        gone: The session that is shown is no longer there.
+        gone: The shown session no longer exists.
     """
 
     taken = Signal()
@@ -51,7 +51,7 @@ class SessionRefresh(QObject):
         view.newer_wanted.connect(self._start_newer)
 
     def soon(self) -> None:
-        """Read the shown session again."""
+        """Start to read the shown session again."""
         self._slots.start(self.refresh(self._current()), doing=self.tr("Reading the session"))
 
     def _start_older(self, first: Message) -> None:
@@ -63,7 +63,7 @@ class SessionRefresh(QObject):
         self._slots.start(reading, doing=self.tr("Reading newer messages"))
 
     async def refresh(self, shown: ShownSession) -> None:
-        """Read again; calls that come meanwhile are answered by one more look.
+        """Read again; calls during a read are coalesced into one more read.
 
         Raises:
             StateError: The database cannot be read.
@@ -87,7 +87,7 @@ class SessionRefresh(QObject):
         try:
             page = await self._reader.older(cast(str, shown.id), first)
         except HermesError:
-            self._view.older_failed()  # scrolling up asks again
+            self._view.older_failed()  # scrolling up requests them again
             raise
         if window is self._view.window_of_entries:
             self._view.prepend(page)
@@ -97,7 +97,7 @@ class SessionRefresh(QObject):
         try:
             page = await self._reader.newer(cast(str, shown.id), last)
         except HermesError:
-            self._view.newer_failed()  # scrolling down asks again
+            self._view.newer_failed()  # scrolling down requests them again
             raise
         if window is self._view.window_of_entries:
             self._view.append(page)
@@ -107,10 +107,10 @@ class SessionRefresh(QObject):
 
         Args:
             shown: The conversation.
-            at: Row id of a message to come to rest at; None for the end.
+            at: Row id of the message to scroll to; None for the end.
 
         Returns:
-            Whether it is shown: False when another one was chosen meanwhile.
+            Whether it is shown: False if another one was chosen meanwhile.
 
         Raises:
             NotFoundError: The session is gone.
@@ -136,7 +136,7 @@ class SessionRefresh(QObject):
         try:
             page = await self._reader.refresh(cast(str, shown.id), first, last)
         except NotFoundError:
-            # A chat that has just begun is stored with its first turn; it cannot be gone yet.
+            # A new chat is stored with its first turn; it cannot be gone yet.
             if shown is self._current() and shown.summary is not None:
                 self.gone.emit()
             return

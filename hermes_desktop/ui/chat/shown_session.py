@@ -1,4 +1,4 @@
-"""Which conversation the page shows, and under which ids events speak of it. No Qt."""
+"""The conversation that the page shows, and the ids that events use for it. No Qt."""
 
 from dataclasses import dataclass, field
 
@@ -7,14 +7,14 @@ from hermes_desktop.state.records.records import SessionSummary
 
 @dataclass(slots=True)
 class ShownSession:
-    """One conversation on the page. Showing another one makes a new object.
+    """One conversation on the page. Showing another one creates a new object.
 
     Attributes:
-        id: Where messages go; None for a chat that has not begun.
+        id: The session that messages go to; None for a chat that has not started.
         summary: The row as last read, None while it is not stored yet.
-        ids: All ids under which rows and events of it come (root, tip, earlier tips).
-        nothing: Nothing is selected.
-        loaded: The transcript shows this conversation, not the one before it.
+        ids: All ids that its rows and events use (root, tip, earlier tips).
+        nothing: Whether nothing is selected.
+        loaded: Whether the transcript shows this conversation and not the one before it.
     """
 
     id: str | None = None
@@ -27,24 +27,24 @@ class ShownSession:
 
     @classmethod
     def of(cls, summary: SessionSummary) -> "ShownSession":
-        """A stored conversation."""
+        """Return the object for a stored conversation."""
         return cls(summary.id, summary, {summary.id, summary.root_id})
 
     def take(self, summary: SessionSummary) -> None:
-        """The row was read again; after a compression it has another id."""
+        """Store the row as read again; after a compaction it has another id."""
         self.id = summary.id
         self.summary = summary
         self.ids |= {summary.id, summary.root_id}
 
     def begin(self, session_id: str) -> None:
-        """The first message of a new chat was taken."""
+        """Store the id after the first message of a new chat was accepted."""
         self.id = session_id
         self.ids.add(session_id)
         self.nothing = False
 
     @property
     def draft_key(self) -> str:
-        """Under which a draft is kept: the root does not change when the tip does."""
+        """Key of its draft: the root id, which does not change when the tip does."""
         if self.summary is not None:
             return self.summary.root_id
         return self.id or ""

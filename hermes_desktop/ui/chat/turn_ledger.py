@@ -1,4 +1,4 @@
-"""What is going on in every session that has an unanswered message, shown or not. No Qt."""
+"""The turns of every session that has an unanswered message, shown or not. No Qt."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ from hermes_desktop.ui.transcript.call_states import CallState, note_call
 
 @dataclass(slots=True, eq=False)
 class LedgerTurn:
-    """One turn from the moment it waits until its end has been shown.
+    """One turn from the moment it is queued until its end has been shown.
 
     Attributes:
-        started_at: Epoch seconds of the start, before it of the queueing.
-        reason: For which other program it waits, in a sentence; "" for a reply of this one.
-        begun: It was not only queued.
-        floor_id: Its rows have greater ids; None while nobody knows.
+        started_at: Epoch seconds of the start, or of the queueing before that.
+        reason: The program that it waits for, as a sentence; "" for a reply of this one.
+        begun: Whether it was started and not only queued.
+        floor_id: Its rows have greater ids; None while unknown.
         pieces: The deltas so far, neighbours of one kind joined.
-        calls: What its tools do.
+        calls: The states of its tool calls.
     """
 
     turn_id: str
@@ -42,22 +42,22 @@ class LedgerTurn:
 
 
 class TurnLedger:
-    """Keeps turns while they run, and failed ones until something new is begun after them."""
+    """A registry of running turns, and of failed ones until a new turn follows them."""
 
     def __init__(self) -> None:
         self._turns: dict[str, LedgerTurn] = {}
         self._asking: dict[str, set[str]] = {}
         self.seen: set[str] = set()
-        """Sessions that had a turn here: their activity is ours."""
+        """Sessions that had a turn here, so that their activity is not another program's."""
 
     def queued(self, event: TurnQueued, now: float) -> LedgerTurn:
-        """A message waits."""
+        """Record a queued message."""
         turn = self._open(event, now)
         turn.reason = event.reason
         return turn
 
     def started(self, event: TurnStarted, now: float) -> LedgerTurn:
-        """A reply is being written."""
+        """Record that a reply is being written."""
         turn = self._open(event, now)
         turn.state, turn.reason, turn.begun = "running", "", True
         self.seen.add(event.session_id)
@@ -66,7 +66,7 @@ class TurnLedger:
         return turn
 
     def delta(self, event: TurnDelta) -> LedgerTurn | None:
-        """A piece came; None for a turn whose start was not seen."""
+        """Record a delta; return None for a turn whose start was not seen."""
         turn = self._turns.get(event.turn_id)
         if turn is not None:
             turn.pieces.append(event)
@@ -75,7 +75,9 @@ class TurnLedger:
         return turn
 
     def tool(self, event: ToolStarted | ToolFinished, now: float) -> LedgerTurn | None:
-        """A tool begins: what was said before it is stored by now, and comes as a row. Or it ends.
+        """Record the start or the end of a tool call.
+
+        Text before the start of a call is stored by then and arrives as a row.
 
         Returns:
             Its turn; None for one whose start was not seen.
@@ -84,13 +86,13 @@ class TurnLedger:
         if turn is not None:
             state = note_call(turn.calls, event, now)
             if isinstance(event, ToolStarted):
-                # The question may be here before the news of the tool that asks it.
+                # The approval request may arrive before the event of the tool that requests it.
                 state.asked = event.name in self._asking.get(turn.session_id, ())
                 turn.pieces.clear()
         return turn
 
     def asked(self, session_id: str, tool: str, *, waits: bool) -> list[LedgerTurn]:
-        """A running tool waits for a person's word, or got it; the turns that this changed."""
+        """Record that a running tool waits for an approval or got it; return the affected turns."""
         if waits:
             self._asking.setdefault(session_id, set()).add(tool)
         else:
@@ -102,7 +104,7 @@ class TurnLedger:
         return turns
 
     def finished(self, event: TurnFinished) -> LedgerTurn | None:
-        """A turn is over. Only a failed one is kept, so that coming back shows why."""
+        """Record the end of a turn; only a failed one is kept, to show the reason again later."""
         turn = self._turns.get(event.turn_id)
         if turn is None:
             return None
@@ -115,27 +117,27 @@ class TurnLedger:
         return turn
 
     def of(self, session_ids: Collection[str]) -> list[LedgerTurn]:
-        """The turns of a session known under these ids, oldest first."""
+        """Return the turns of a session known under these ids, oldest first."""
         return [turn for turn in self._turns.values() if turn.session_id in session_ids]
 
     def busy(self, session_ids: Collection[str]) -> Literal["", "queued", "running"]:
-        """Whether a reply is being written or a message waits."""
+        """Return whether a reply is being written or a message is queued."""
         states = {turn.state for turn in self.of(session_ids)}
         if "running" in states:
             return "running"
         return "queued" if "queued" in states else ""
 
     def waits_for(self, session_ids: Collection[str]) -> str:
-        """For which other program a message waits, in a sentence; "" for none."""
+        """Return the program that a message waits for, as a sentence; "" for none."""
         waiting = (turn.reason for turn in self.of(session_ids) if turn.state == "queued")
         return next((reason for reason in waiting if reason), "")
 
     def forget(self, turn_id: str) -> None:
-        """A failed turn was seen and is done with."""
+        """Drop a failed turn that is no longer needed."""
         self._turns.pop(turn_id, None)
 
     def take_prompts(self, session_ids: Collection[str]) -> list[str]:
-        """Forget the turns of a session that is gone; what was asked in them comes back."""
+        """Drop the turns of a deleted session and return their prompts."""
         turns = self.of(session_ids)
         for turn in turns:
             self.forget(turn.turn_id)

@@ -1,4 +1,4 @@
-"""News of turns on their way into the ledger and, for the shown session, the transcript."""
+"""Dispatch of turn events to the ledger and, for the shown session, to the transcript."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 
 class TurnNews(QObject):
-    """Follows the turns of all sessions; shows those of the one on the page.
+    """Controller that follows the turns of all sessions and shows those of the one on the page.
 
     Args:
-        ledger: Keeps what is going on, shown or not.
+        ledger: Records the turns, shown or not.
         view: The transcript.
         clock: For times of running turns.
-        bridge: The news.
-        current: Says which session the page shows.
+        bridge: The events as signals.
+        current: Returns the session that the page shows.
 
     Signals:
-        changed: The shown session is busy otherwise than before.
-        rows_written: A turn of the shown session left rows that are to be read.
+        changed: The activity of the shown session changed.
+        rows_written: A turn of the shown session wrote rows that have to be read.
         not_stored: The prompt of a turn that failed, or was stopped before it began, is stored
-            nowhere; holds the turn, and whether it shows.
+            nowhere; holds the turn, and whether it is shown.
     """
 
     changed = Signal()
@@ -97,7 +97,7 @@ class TurnNews(QObject):
         turn = self._ledger.tool(event, self._clock.time())
         if turn is not None and self._is_shown(turn):
             self._view.live.tool(event, turn.calls)
-            self.rows_written.emit()  # what is called for is stored before it begins
+            self.rows_written.emit()  # the call is stored before it starts
 
     def _asked(self, request: ApprovalRequested) -> None:
         self._ledger.asked(request.session_id, request.tool, waits=True)

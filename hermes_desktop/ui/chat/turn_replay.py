@@ -1,4 +1,4 @@
-"""Shows what is going on in a session that comes into view while its turns run."""
+"""Replay of running turns in a session that is opened meanwhile."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def replay(view: TranscriptView, turns: Iterable[LedgerTurn]) -> None:
-    """Bring a freshly opened transcript to where its running turns are.
+    """Bring a freshly opened transcript up to date with its running turns.
 
     Args:
-        view: Shows the stored messages already.
+        view: Already shows the stored messages.
         turns: The session's turns that are not stored yet, in their order.
     """
     for turn in turns:

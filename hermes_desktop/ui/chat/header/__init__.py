@@ -1,1 +1,1 @@
-"""The head of a session's page: title, state, context, usage."""
+"""The header of a session's page: title, state, context, usage."""

@@ -1,4 +1,4 @@
-"""The head of the page: way back, title (click to rename), state, and one line of facts."""
+"""The header of the page: back button, title (click to rename), state, and one line of facts."""
 
 from typing import Literal
 
@@ -32,7 +32,7 @@ from hermes_desktop.ui.widgets.section_parts import LeadingLabel
 from hermes_desktop.ui.widgets.theme import RADIUS_BUTTON, Theme
 
 _TITLE_INSET = 6
-"""Between the edge of the title's button and its text, which stands above the messages' edge."""
+"""Between the edge of the title's button and its text, which aligns with the messages."""
 
 ChatState = Literal["", "live", "working", "queued"]
 _WORDS: dict[ChatState, str] = {
@@ -50,7 +50,7 @@ _TIPS: dict[ChatState, str] = {
 
 
 class TitleButton(QAbstractButton):
-    """The title as text that can be clicked."""
+    """The title as clickable text."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -92,12 +92,12 @@ class TitleButton(QAbstractButton):
 
 
 class ChatHeader(QWidget):
-    """Signals.
+    """The header of a session's page.
 
     Signals:
-        renamed: The person gave another title; not stored yet.
-        back_wanted: Back to the list.
-        menu_wanted: What can be done with the session; holds the global point for the menu.
+        renamed: The user entered another title; not stored yet.
+        back_wanted: Return to the list.
+        menu_wanted: Open the menu of the session; holds the global point for the menu.
     """
 
     renamed = Signal(str)
@@ -138,14 +138,14 @@ class ChatHeader(QWidget):
     def set_words(
         self, title: str, facts: str, *, renameable: bool, italic: bool = False, tip: str = ""
     ) -> None:
-        """Say which session this is.
+        """Show the title and the facts of a session.
 
         Args:
             title: The first line.
-            facts: The second.
-            renameable: Whether there is a session to be renamed, and a menu of it.
-            italic: The title is none that somebody gave.
-            tip: What there is to know about the facts.
+            facts: The second line.
+            renameable: Whether there is a session that can be renamed and has a menu.
+            italic: Whether the title is a substitute for a missing one.
+            tip: More details about the facts, for the tool tip.
         """
         self.title.setText(title)
         self.title.italic = italic
@@ -161,11 +161,11 @@ class ChatHeader(QWidget):
         self.facts.setToolTip("\n".join(part for part in (facts, tip) if part))
 
     def fix_title(self, reason: str) -> None:
-        """Let no title be changed, for this reason; "" lets them be changed again."""
+        """Disable renaming for this reason; "" enables it again."""
         self._fixed = reason
 
     def set_state(self, state: ChatState) -> None:
-        """Say what is going on in it."""
+        """Show the activity in the session."""
         self._state = state
         self.state.setText(self.tr(_WORDS[state]) if state else "")
         self.state.setToolTip(self.tr(_TIPS[state]) if state else "")
@@ -174,11 +174,11 @@ class ChatHeader(QWidget):
 
     @property
     def shown_state(self) -> ChatState:
-        """What it says now."""
+        """The state that is shown."""
         return self._state
 
     def begin_rename(self) -> None:
-        """Edit the title in place: Enter takes it, Esc leaves it."""
+        """Edit the title in place: Enter accepts, Esc cancels."""
         if self.title.isEnabled():
             self.edit.setText("" if self.title.italic else self.title.text())
             self.edit.setPlaceholderText(self.title.text())
@@ -192,7 +192,7 @@ class ChatHeader(QWidget):
 
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Esc in the title field ends the edit and nothing else in the window."""
+        """Handle Esc in the title field: end the edit and nothing else in the window."""
         if watched is self.edit and isinstance(event, QKeyEvent):
             if event.key() == Qt.Key.Key_Escape:
                 if event.type() == QEvent.Type.ShortcutOverride:

@@ -1,4 +1,4 @@
-"""How full the shown session is: words, and the same as a picture of four bars."""
+"""The context gauge of the shown session: a text, and the same value as four bars."""
 
 import math
 
@@ -25,7 +25,7 @@ _BETWEEN = 3
 
 
 class ContextGauge(QWidget):
-    """Hidden while nothing is known."""
+    """The context gauge; hidden while the usage is unknown."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,11 +37,11 @@ class ContextGauge(QWidget):
 
     @property
     def words(self) -> str:
-        """What it says, "" while it is hidden."""
+        """The shown text, "" while hidden."""
         return strip_words(self._used) if self._used is not None else ""
 
     def show_used(self, used: ContextUsed | None) -> None:
-        """Show how full the session is; None hides it."""
+        """Show the context usage; None hides the gauge."""
         if used == self._used:
             return
         self._used = used
@@ -55,7 +55,7 @@ class ContextGauge(QWidget):
     @override
     def sizeHint(self) -> QSize:
         metrics = self.fontMetrics()
-        # Rounded up: a width that is rounded down cuts the last letter off.
+        # Rounded up, because a width that is rounded down cuts off the last letter.
         words = math.ceil(QFontMetricsF(self.font()).horizontalAdvance(self.words)) + 1
         width = words + 2 * SPACE_8
         return QSize(width + self._picture_width(), metrics.height() + SPACE_4)

@@ -1,4 +1,4 @@
-"""Follows how full the shown session is: as the model counts, else about, from what is stored."""
+"""Tracking of the shown session's context usage: counted by the model, else estimated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SETTLING_S = 5.0
 
 @dataclass(slots=True)
 class _Known:
-    """A figure, how many messages there were, and when it came."""
+    """A context usage, the number of messages it covers, and when it was received."""
 
     used: ContextUsed
     messages: int
@@ -31,18 +31,20 @@ class _Known:
 
 
 class ContextWatch(QObject):
-    """Knows the figure of the session on the page.
+    """The context usage of the session on the page.
+
+    Estimates are made from the stored messages.
 
     Args:
-        figures: Estimates it.
-        slots: Runs that.
-        bridge: News.
-        current: Says which session the page shows.
-        clock: For how long ago something was counted.
-        parent: Lives as long.
+        figures: Estimates the usage.
+        slots: Runs the estimates.
+        bridge: The events as signals.
+        current: Returns the session that the page shows.
+        clock: For the age of a count.
+        parent: The owner.
 
     Signals:
-        changed: Another figure, or None for a session of which nothing is known.
+        changed: The usage changed; None for a session without a known usage.
     """
 
     changed = Signal(object)
@@ -68,13 +70,13 @@ class ContextWatch(QObject):
 
     @property
     def used(self) -> ContextUsed | None:
-        """The figure of the session on the page."""
+        """The context usage of the session on the page."""
         ids = self._current().ids
         found = [known.used for key, known in self._known.items() if key in ids]
         return found[-1] if found else None
 
     def follow(self) -> None:
-        """Another session is shown, or the shown one was read again."""
+        """Update after another session was shown or the shown one was read again."""
         self.changed.emit(self.used)
         shown = self._current()
         session_id, count = shown.id, self._count()
@@ -88,10 +90,14 @@ class ContextWatch(QObject):
             self._slots.start(self._estimate(session_id, count), doing=self.tr("Reading figures"))
 
     def _stands(self, known: _Known, count: int) -> bool:
-        """Whether a figure is still true: what the model counted is, until messages are fewer."""
+        """Return whether a usage is still valid.
+
+        The model's count is valid until there are fewer messages, an estimate until their number
+        changes.
+        """
         if known.used.about:
             return count == known.messages
-        if self._clock.monotonic() - known.at < _SETTLING_S:  # its rows are only being read
+        if self._clock.monotonic() - known.at < _SETTLING_S:  # its rows are still being read
             known.messages = count
         return count >= known.messages
 
@@ -99,7 +105,7 @@ class ContextWatch(QObject):
         used = await self._figures.context(session_id)
         known = self._known.get(session_id)
         if known is not None and not known.used.about and self._stands(known, count):
-            return  # the model has counted meanwhile, and knows better
+            return  # a count by the model arrived meanwhile, which is more exact
         if used is not None:
             self._take(session_id, used, count)
 

@@ -1,13 +1,13 @@
-"""How full a session is, in words. No Qt."""
+"""The context usage of a session as display text. No Qt."""
 
 from hermes_desktop.core.events import ContextUsed
 
 NEAR = 0.9
-"""From this part of the way to the threshold on the figure is drawn as a warning."""
+"""Share of the threshold from which the usage is drawn as a warning."""
 
 
 def short_tokens(tokens: int) -> str:
-    """``950``, ``12.3 k``, ``2.1 M``."""
+    """Return a count such as ``950``, ``12.3 k``, ``2.1 M``."""
     if tokens < 1_000:  # noqa: PLR2004
         return str(tokens)
     if tokens < 1_000_000:  # noqa: PLR2004
@@ -16,20 +16,20 @@ def short_tokens(tokens: int) -> str:
 
 
 def share_of(used: ContextUsed) -> float | None:
-    """Which part of what the model can be told is taken, 0 to 1; None when nobody knows."""
+    """Return the used share of the context window, 0 to 1; None if its size is unknown."""
     if not used.context_length:
         return None
     return min(used.used_tokens / used.context_length, 1.0)
 
 
 def is_near(used: ContextUsed) -> bool:
-    """Whether it will be shortened soon, or be refused where it is not shortened."""
+    """Return whether the session will soon be compacted, or refused where it is not compacted."""
     limit = used.threshold or used.context_length
     return limit is not None and used.used_tokens >= limit * NEAR
 
 
 def strip_words(used: ContextUsed) -> str:
-    """``context 31 %``, or the tokens alone where the whole is not known."""
+    """Return ``context 31 %``, or the tokens alone if the context window is unknown."""
     share = share_of(used)
     if share is None:
         return f"context {_about(used)}{short_tokens(used.used_tokens)} tokens"
@@ -37,12 +37,12 @@ def strip_words(used: ContextUsed) -> str:
 
 
 def head_words(used: ContextUsed) -> str:
-    """``12.3 k tokens``."""
+    """Return the used tokens: ``12.3 k tokens``."""
     return f"{_about(used)}{short_tokens(used.used_tokens)} tokens"
 
 
 def whole_words(used: ContextUsed) -> str:
-    """``About 12,300 of 40,000 tokens, shortened at 30,000``."""
+    """Return ``About 12,300 of 40,000 tokens, shortened at 30,000``."""
     tokens = f"{_rounded(used):,}"
     begin = f"About {tokens}" if used.about else tokens
     words = f"{begin} tokens"
@@ -54,7 +54,7 @@ def whole_words(used: ContextUsed) -> str:
 
 
 def tip_words(used: ContextUsed) -> str:
-    """What the figure means, one sentence a line."""
+    """Return an explanation of the usage, one sentence per line."""
     lines = [f"{whole_words(used)}."]
     if used.about:
         lines.append("Estimated from what is stored; the model counts with the next reply.")
@@ -72,7 +72,7 @@ def _about(used: ContextUsed) -> str:
 
 
 def _rounded(used: ContextUsed) -> int:
-    """An estimate is not told to the last digit."""
+    """Return the used tokens; an estimate is rounded to hundreds."""
     if not used.about or used.used_tokens < 1_000:  # noqa: PLR2004
         return used.used_tokens
     return round(used.used_tokens, -2)

@@ -1,4 +1,4 @@
-"""A session in the words of the page's head. No Qt."""
+"""Display text for a session in the page's header. No Qt."""
 
 from hermes_desktop.core.events import ContextUsed
 from hermes_desktop.state.records.records import SessionSummary
@@ -9,7 +9,7 @@ LIVE_WITHIN_S = 300.0
 
 
 def title_of(session: SessionSummary) -> str:
-    """What stands in the first line: title, else the first words, else a phrase."""
+    """Return the title of a session, else the beginning of its first message, else a phrase."""
     text = session.title or session.preview or "Untitled session"
     return " ".join(text.split())
 
@@ -17,7 +17,7 @@ def title_of(session: SessionSummary) -> str:
 def facts_of(
     session: SessionSummary, used: ContextUsed | None = None, *, chat_name: bool = True
 ) -> str:
-    """``Telegram · 42 messages · gpt-x · 12.3 k tokens``; the tokens are those of the context."""
+    """Return ``Telegram · 42 messages · gpt-x · 12.3 k tokens``, with the tokens of the context."""
     place = source_name(session.source)
     if chat_name and session.display_name:
         place = f"{place}, {session.display_name}"
@@ -33,12 +33,12 @@ def facts_of(
 
 
 def tip_of(session: SessionSummary, used: ContextUsed | None, answering: str) -> str:
-    """What the line of facts leaves out.
+    """Return the details that the line of facts omits.
 
     Args:
         session: The session.
-        used: How full it is.
-        answering: The model that would answer now, "" while nobody knows.
+        used: Its context usage.
+        answering: The model that would answer now, "" if unknown.
     """
     lines = []
     if answering and session.model and answering != session.model:
@@ -52,13 +52,13 @@ def tip_of(session: SessionSummary, used: ContextUsed | None, answering: str) ->
 
 
 def tokens_text(tokens: int) -> str:
-    """``950 tokens``, ``12.3 k tokens``, ``2.1 M tokens``; "" for none."""
+    """Return ``950 tokens``, ``12.3 k tokens``, ``2.1 M tokens``; "" for none."""
     if tokens <= 0:
         return ""
     return f"{short_tokens(tokens)} tokens"
 
 
 def is_live(session: SessionSummary, now: float) -> bool:
-    """Whether somebody wrote into it a moment ago and it was not ended."""
+    """Return whether the session was active a moment ago and has not ended."""
     age = now - session.last_active
     return session.ended_at is None and session.message_count > 0 and 0 <= age < LIVE_WITHIN_S

@@ -1,4 +1,4 @@
-"""Stores a title that was typed into the head of the page."""
+"""Storing of a title that was entered in the page's header."""
 
 from contextlib import suppress
 
@@ -11,7 +11,7 @@ from hermes_desktop.ui.chat.shown_session import ShownSession
 async def store_title(
     services: DesktopServices, refresh: SessionRefresh, shown: ShownSession, title: str
 ) -> None:
-    """Rename the session and read it again; one that is gone by then is the refresh's to tell.
+    """Rename the session and read it again; if it is gone by then, the refresh reports that.
 
     Raises:
         NotFoundError: The session is gone.

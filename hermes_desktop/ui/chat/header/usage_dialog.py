@@ -1,4 +1,4 @@
-"""What a session used, by model: words, figures, and a bar for each to compare them."""
+"""The usage of a session by model: text, figures, and a bar for each to compare them."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _LEAST = 320
 _LETTERS = 80
 _MOST_HEIGHT = 420
 _BAR_ROOM = 16
-"""What the scroll bar takes, with a gap before it."""
+"""Width of the scroll bar, including a gap before it."""
 
 
 class UsageBar(QWidget):
-    """The picture of a share; its figures stand beside it."""
+    """A bar for a share; its figures are shown beside it."""
 
     def __init__(self, theme: Theme, share: float, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -65,7 +65,7 @@ class UsageBar(QWidget):
 
 
 class ModelLine(QWidget):
-    """One model: its name, its tokens, its bar, and the rest in one line."""
+    """One model: its name, its tokens, its bar, and the details in one line."""
 
     def __init__(
         self, theme: Theme, usage: ModelUsage, share: float, parent: QWidget | None = None
@@ -93,13 +93,13 @@ class ModelLine(QWidget):
 
 
 class UsageDialog(QDialog):
-    """Shows what was read once; it does not follow.
+    """A dialog with a session's usage as read once; it is not updated.
 
     Args:
-        theme: Colours.
-        title: The session's name.
-        usage: What it used.
-        parent: Whose window it belongs to.
+        theme: Colors.
+        title: The session's title.
+        usage: The usage.
+        parent: The widget whose window the dialog belongs to.
     """
 
     def __init__(self, theme: Theme, title: str, usage: SessionUsage, parent: QWidget) -> None:
@@ -130,7 +130,7 @@ class UsageDialog(QDialog):
         self._fit()
 
     def _fit(self) -> None:
-        """As high as its lines are at its width; many of them scroll."""
+        """Fit the height to the lines at the dialog's width; many lines scroll."""
         layout = self.layout()
         if layout is None:
             return
@@ -162,7 +162,7 @@ class UsageDialog(QDialog):
 async def show_usage(
     figures: SessionFigures, session: SessionSummary, theme: Theme, parent: QWidget
 ) -> None:
-    """Read what a session used and show it.
+    """Read the usage of a session and show it.
 
     Raises:
         StateError: The database cannot be read.

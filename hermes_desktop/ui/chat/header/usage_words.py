@@ -1,4 +1,4 @@
-"""What a session used, in words. No Qt."""
+"""The usage of a session as display text. No Qt."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ _SMALL_USD = 0.01
 
 
 def calls_text(count: int) -> str:
-    """``1 call``, ``12 calls``."""
+    """Return ``1 call``, ``12 calls``."""
     return "1 call" if count == 1 else f"{count:,} calls"
 
 
 def cost_text(cost: Cost) -> str:
-    """``about $0.25``, ``$0.25 for a part of it, the rest unknown``, ``cost unknown``."""
+    """Return ``about $0.25``, ``$0.25 for a part of it, the rest unknown``, ``cost unknown``."""
     if cost.usd is None:
         return "cost unknown"
     amount = f"${cost.usd:.2f}" if cost.usd >= _SMALL_USD or cost.usd == 0 else f"${cost.usd:.4f}"
@@ -24,7 +24,7 @@ def cost_text(cost: Cost) -> str:
 
 
 def share_words(usage: ModelUsage) -> str:
-    """``openrouter · 12 calls · 10,000 read, 2,000 from the cache, 300 written · $0.25``."""
+    """Return ``openrouter · 12 calls · 10,000 read, 2,000 from the cache, 300 written · $0.25``."""
     counts = [f"{usage.input_tokens:,} read"]
     before = usage.cache_read_tokens + usage.cache_write_tokens
     if before:
@@ -41,7 +41,7 @@ def share_words(usage: ModelUsage) -> str:
 
 
 def total_words(models: Sequence[ModelUsage], parts: int) -> str:
-    """One sentence about all of it."""
+    """Return one line about the total usage."""
     if not models:
         return "Nothing was counted in this session."
     tokens = sum(each.tokens for each in models)
