@@ -1,4 +1,4 @@
-"""Shows what a delete takes before it is done, and asks about very large ones."""
+"""Confirmation dialogs: what a deletion removes, and whether to keep a very large copy."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
@@ -34,11 +34,11 @@ _ICON = 18
 
 
 class DeleteQuestion(QDialog):
-    """Names what goes. Opened with ``open()``; accepted means: delete.
+    """A dialog that lists what would be deleted. Open it with ``open()``; accepted means: delete.
 
     Args:
-        preview: What would go.
-        theme: Colours.
+        preview: What would be deleted.
+        theme: Colors.
     """
 
     def __init__(self, preview: DeletePreview, theme: Theme, parent: QWidget | None = None) -> None:
@@ -108,7 +108,7 @@ class DeleteQuestion(QDialog):
 
 
 class LargeTrashQuestion(QMessageBox):
-    """Asks whether a very large copy shall be kept. Opened with ``open()``."""
+    """A dialog that asks whether to keep a very large trash copy. Open it with ``open()``."""
 
     def __init__(self, title: str, detail: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -125,7 +125,7 @@ class LargeTrashQuestion(QMessageBox):
 
     @property
     def agreed(self) -> bool:
-        """Whether the person wants to go on."""
+        """Whether the user agreed to continue."""
         return self.clickedButton() is self.go_on
 
 

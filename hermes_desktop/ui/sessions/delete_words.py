@@ -1,4 +1,4 @@
-"""What a delete takes, in words. No Qt."""
+"""Display text for what a deletion removes. No Qt."""
 
 from hermes_desktop.services.sessions.delete_plan import DeletePlan, PlannedConversation
 from hermes_desktop.services.sessions.live_actions import DeletePreview
@@ -9,30 +9,30 @@ _LONGEST_NAME = 60
 
 
 def quoted(label: str) -> str:
-    """A session's name in quotation marks, on one line and not too long."""
+    """Return a session's name in quotation marks, on one line and cut to a maximum length."""
     flat = " ".join(label.split())
     return f"“{flat if len(flat) <= _LONGEST_NAME else flat[: _LONGEST_NAME - 1] + '…'}”"
 
 
 def sessions_text(count: int) -> str:
-    """``1 session``, ``1,200 sessions``."""
+    """Return ``1 session``, ``1,200 sessions``."""
     return _counted(count, "session")
 
 
 def what_goes(plan: DeletePlan) -> str:
-    """The name of the one conversation, else how many they are."""
+    """Return the name of a single conversation, or the number of conversations."""
     if len(plan.conversations) == 1:
         return quoted(plan.conversations[0].label)
     return sessions_text(len(plan.conversations))
 
 
 def about(conversation: PlannedConversation) -> str:
-    """``Telegram · 42 messages``."""
+    """Return ``Telegram · 42 messages``."""
     return f"{source_name(conversation.source)} · {_counted(conversation.messages, 'message')}"
 
 
 def facts_about(preview: DeletePreview) -> list[str]:
-    """Sentences about what goes along: sources, messages, parts, subagents."""
+    """Return sentences about what is deleted too: sources, messages, parts, subagents."""
     plan = preview.plan
     facts: list[str] = []
     if len(plan.conversations) > 1:

@@ -1,4 +1,4 @@
-"""One line for all sessions in which nothing was said; it opens into a short list."""
+"""A collapsible section for all sessions without messages: one line, or a short list."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
@@ -19,10 +19,10 @@ _ROWS_OPEN = 4
 
 
 class EmptyFold(QWidget):
-    """The line and, when open, the list below it. Reads nothing while closed.
+    """The line and, when expanded, the list below it. Reads nothing while collapsed.
 
     Args:
-        feed: Asks for sessions without messages.
+        feed: Requests sessions without messages.
     """
 
     rename_wanted = Signal(str, str)
@@ -51,39 +51,39 @@ class EmptyFold(QWidget):
 
     @property
     def view(self) -> SessionListView:
-        """The list; hidden while the fold is closed."""
+        """The list; hidden while the section is collapsed."""
         return self._view
 
     @property
     def line(self) -> QToolButton:
-        """The line that opens and closes it."""
+        """The line that expands and collapses the section."""
         return self._line
 
     def show_count(self, count: int) -> None:
-        """Say how many there are; with none the line is not there."""
+        """Show the number of sessions; without any, the section is hidden."""
         self._count = count
         self.setVisible(count > 0)
         self._draw()
 
     def toggle(self) -> None:
-        """Open it, or close it again."""
+        """Expand or collapse the section."""
         self._open = not self._open
         if not self._open and self._view.hasFocus():
-            self._line.setFocus()  # else Qt hands it on to whatever comes next in the window
+            self._line.setFocus()  # else Qt moves the focus to the next widget of the window
         self._view.setVisible(self._open)
         if self._open:
             self.feed.ask(self._later)
         self._draw()
 
     def ask(self, query: ListQuery, *, after_ms: int) -> None:
-        """Take over the filter of the main list."""
+        """Apply the filter of the main list."""
         if self._open:
             self.feed.ask(query, after_ms=after_ms)
         else:
             self._later = query
 
     def refresh(self) -> None:
-        """The data changed."""
+        """Refresh after the data changed."""
         if self._open:
             self.feed.refresh()
 

@@ -1,4 +1,4 @@
-"""Draws one message that was found: session and time above, two lines of words below."""
+"""The delegate for search hits: session and time above, two lines of the snippet below."""
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import (
@@ -33,10 +33,10 @@ _GAP = 2
 
 
 class HitDelegate(QStyledItemDelegate):
-    """Paints rows in the colours of the theme.
+    """A delegate that paints hits in the colors of the theme.
 
     Attributes:
-        stale: Whether rows are drawn greyed, because those of another text are awaited.
+        stale: Whether rows are greyed, because results for another text are pending.
     """
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
@@ -98,7 +98,7 @@ class HitDelegate(QStyledItemDelegate):
 
 
 def row_height(font: QFont) -> int:
-    """Pixels a row takes: three lines and room around them."""
+    """Return the height of a row in pixels: three lines and padding."""
     return (1 + _LINES) * QFontMetrics(font).height() + _GAP + 2 * SPACE_8
 
 
@@ -115,7 +115,7 @@ def _paint_words(
     formats = _formats(words, len(text), loud, palette)
     layout, end = _laid_out(text, font, formats, place.width())
     if end < len(text):
-        while end > 0:  # as much as two lines hold, with dots where something was left out
+        while end > 0:  # as much as two lines hold, with an ellipsis for the rest
             text = text[:end].rstrip() + "…"
             layout, reached = _laid_out(text, font, formats, place.width())
             if reached >= len(text):
@@ -128,7 +128,7 @@ def _paint_words(
 def _laid_out(
     text: str, font: QFont, formats: list[QTextLayout.FormatRange], width: int
 ) -> tuple[QTextLayout, int]:
-    """Two lines, and where in the text they end."""
+    """Lay out two lines, and return the layout and the end of the second line in the text."""
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
     layout = QTextLayout(text, font)

@@ -1,4 +1,4 @@
-"""Messages that were found, as a Qt model; rows only ever come behind the others."""
+"""The Qt model of search hits; rows are only ever appended."""
 
 import re
 from collections.abc import Sequence
@@ -19,18 +19,18 @@ WORDS_ROLE = int(Qt.ItemDataRole.UserRole) + 2
 TIME_ROLE = int(Qt.ItemDataRole.UserRole) + 3
 _ROOT = QModelIndex()
 _LEAD = 24
-"""Characters kept in front of the hit, so that it stands in the first line of two."""
+"""Characters kept before the hit, so that it is in the first of the two lines."""
 _UNTITLED = "Untitled session"
 _MARKUP = re.compile(r"\s*\|[\s|:-]*|\*{1,3}|`+|(?:(?<=\s)|^)#{1,6}\s")
 
 
 @dataclass(frozen=True, slots=True)
 class HitWords:
-    """The words around a hit as they are shown.
+    """The snippet around a hit as it is shown.
 
     Attributes:
-        text: Who said it, and the words.
-        marks: Start and end of the places found, in ``text``.
+        text: The speaker and the snippet.
+        marks: Start and end of the matches in ``text``.
     """
 
     text: str
@@ -38,7 +38,7 @@ class HitWords:
 
 
 class HitModel(QAbstractListModel):
-    """The hits in the order they were found."""
+    """A list model of hits in the order in which they were found."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -47,18 +47,18 @@ class HitModel(QAbstractListModel):
 
     @property
     def hits(self) -> tuple[SearchHit, ...]:
-        """All of them."""
+        """All hits."""
         return tuple(self._hits)
 
     def begin_anew(self, hits: Sequence[SearchHit], words: DayWords) -> None:
-        """Show the first hits of another search."""
+        """Replace the hits by the first ones of another search."""
         self.beginResetModel()
         self._hits = list(hits)
         self._words = words
         self.endResetModel()
 
     def add(self, hits: Sequence[SearchHit]) -> None:
-        """Show more of the same search."""
+        """Append more hits of the same search."""
         if hits:
             first = len(self._hits)
             self.beginInsertRows(_ROOT, first, first + len(hits) - 1)
@@ -66,7 +66,7 @@ class HitModel(QAbstractListModel):
             self.endInsertRows()
 
     def hit_at(self, index: Index) -> SearchHit | None:
-        """The hit of a row."""
+        """Return the hit of a row, None for an invalid index."""
         return self._hits[index.row()] if index.isValid() else None
 
     @override
@@ -102,12 +102,12 @@ class HitModel(QAbstractListModel):
 
 
 def hit_title(hit: SearchHit) -> str:
-    """What the session of a hit is called."""
+    """Return the title of a hit's session."""
     return line_of(hit.title or "") or _UNTITLED
 
 
 def hit_words(hit: SearchHit) -> HitWords:
-    """The snippet with who said it in front, cut so that the hit is near the beginning."""
+    """Return the snippet after its speaker, cut so that the hit is near the beginning."""
     text, marks = _without_markup(hit.snippet, hit.marks)
     cut = 0
     if marks and marks[0][0] > _LEAD:
@@ -122,7 +122,7 @@ def hit_words(hit: SearchHit) -> HitWords:
 def _without_markup(
     text: str, marks: tuple[tuple[int, int], ...]
 ) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The words without the signs of Markdown, the marks moved along."""
+    """Return the text without Markdown syntax, and the marks shifted accordingly."""
     pieces: list[str] = []
     places: list[int] = []
     length = done = 0

@@ -1,7 +1,7 @@
-"""The lines of the list as plain values, and how one list of them becomes another.
+"""The lines of the list as plain values, and the difference between two lists.
 
-No widgets: the model asks :func:`steps_between` for the fewest changes and carries them out, so
-that selection and scroll position survive.
+No widgets: the model gets the fewest changes from :func:`steps_between` and applies them, so that
+selection and scroll position survive.
 """
 
 from bisect import bisect_left
@@ -14,25 +14,25 @@ from hermes_desktop.ui.words.day_words import DayWords
 
 @dataclass(frozen=True, slots=True)
 class HeadingEntry:
-    """A day above the sessions of that day; it can be neither chosen nor focused."""
+    """A day above the sessions of that day; it can be neither selected nor focused."""
 
     text: str
 
     @property
     def key(self) -> str:
-        """What stays the same while the entry changes."""
+        """The identity of the entry, which stays the same when its content changes."""
         return f"day:{self.text}"
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEntry:
-    """One session; a compression chain keeps its key while its tip moves on."""
+    """One session; a compaction lineage keeps its key when its tip changes."""
 
     summary: SessionSummary
 
     @property
     def key(self) -> str:
-        """What stays the same while the entry changes."""
+        """The identity of the entry, which stays the same when its content changes."""
         return f"session:{self.summary.root_id}"
 
 
@@ -41,7 +41,7 @@ Entry = HeadingEntry | SessionEntry
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Remove ``count`` lines from ``at`` on."""
+    """Remove ``count`` lines, starting at ``at``."""
 
     at: int
     count: int
@@ -49,7 +49,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """Put lines in front of the one at ``at``."""
+    """Insert lines before the one at ``at``."""
 
     at: int
     entries: tuple[Entry, ...]
@@ -57,7 +57,7 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Take the line at ``source`` out and put it in so that it stands at ``target``."""
+    """Remove the line at ``source`` and insert it so that its new index is ``target``."""
 
     source: int
     target: int
@@ -77,11 +77,11 @@ Step = Remove | Insert | Move | Update
 def entries_of(
     rows: Sequence[SessionSummary], words: DayWords, *, headings: bool = True
 ) -> list[Entry]:
-    """Put a heading above the first session of each day.
+    """Return entries with a heading above the first session of each day.
 
     Args:
         rows: Newest activity first.
-        words: Names the days.
+        words: Formats the days.
         headings: False for the short list of empty sessions.
     """
     entries: list[Entry] = []
@@ -96,10 +96,9 @@ def entries_of(
 
 
 def steps_between(old: Sequence[Entry], new: Sequence[Entry]) -> list[Step]:
-    """The changes that turn one list into the other, to be carried out in order.
+    """Return the changes that turn one list into the other, to be applied in order.
 
-    Lines that keep their order among each other are never moved; only content that differs is
-    updated.
+    Lines that keep their relative order are never moved; only content that differs is updated.
     """
     wanted = {entry.key for entry in new}
     steps: list[Step] = list(_removals(old, wanted))
@@ -115,7 +114,7 @@ def steps_between(old: Sequence[Entry], new: Sequence[Entry]) -> list[Step]:
 
 
 def _removals(old: Sequence[Entry], wanted: set[str]) -> list[Remove]:
-    """Ranges to remove, the last one first, so that earlier positions stay right."""
+    """Return the ranges to remove, the last one first, so that earlier positions stay valid."""
     ranges: list[Remove] = []
     end = len(old)
     while end > 0:
@@ -131,7 +130,7 @@ def _removals(old: Sequence[Entry], wanted: set[str]) -> list[Remove]:
 
 
 def _placements(current: list[str], new: Sequence[Entry]) -> list[Step]:
-    """Moves and insertions; afterwards the keys stand as in ``new``."""
+    """Return moves and insertions; after them the keys are ordered as in ``new``."""
     target = {entry.key: position for position, entry in enumerate(new)}
     staying = _longest_increasing(current, target)
     moving = {key for key in current if key not in staying}
@@ -160,7 +159,7 @@ def _placements(current: list[str], new: Sequence[Entry]) -> list[Step]:
 
 
 def _place_below(current: list[str], source: int, target: dict[str, int], staying: set[str]) -> int:
-    """Where a line that sinks belongs: in front of the first staying line that follows it."""
+    """Return the target of a line that moves down, before the first staying line after it."""
     goal = target[current[source]]
     for position in range(source + 1, len(current)):
         if current[position] in staying and target[current[position]] > goal:
@@ -176,7 +175,7 @@ def _run_of_new(new: Sequence[Entry], begin: int, present: set[str]) -> tuple[En
 
 
 def _longest_increasing(keys: Sequence[str], target: dict[str, int]) -> set[str]:
-    """The largest set of keys that already stand in the order they should."""
+    """Return the largest set of keys that are already in the right order."""
     tails: list[int] = []
     tail_keys: list[str] = []
     previous: dict[str, str | None] = {}
@@ -194,7 +193,7 @@ def _longest_increasing(keys: Sequence[str], target: dict[str, int]) -> set[str]
 
 
 def _without_twins(entries: list[Entry]) -> list[Entry]:
-    """Keep the first of equal keys: a clock that went back must not give a day two headings."""
+    """Keep the first of equal keys, so that a clock set back gives no day two headings."""
     seen: set[str] = set()
     result: list[Entry] = []
     for entry in entries:

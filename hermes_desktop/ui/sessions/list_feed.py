@@ -1,4 +1,4 @@
-"""Keeps a list fed: asks for pages when the filter or the data change, never more than needed."""
+"""The feed of a list: requests pages when the filter or the data change, at a limited rate."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,22 +12,22 @@ from hermes_desktop.services.sessions.live_catalog import ListQuery, SessionPage
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 
 REFRESH_EVERY_MS = 250
-"""Changes of the data lead to at most four readings a second."""
+"""Minimum interval between reads after changes of the data, at most four per second."""
 FILTER_PAUSE_MS = 80
-"""How long typing must pause before the filter is asked."""
+"""How long typing must pause before the filter is applied."""
 SLOW_AFTER_MS = 150
 PAGE_ROWS = 200
 
 
 class Catalog(Protocol):
-    """What the list needs of the services."""
+    """The part of the services that the list needs."""
 
     async def page(self, query: ListQuery) -> SessionPage:
         """Read one page; raises StateError."""
         ...
 
     async def newest(self) -> SessionPage | None:
-        """Read the first rows quickly, None when a page takes no longer; raises StateError."""
+        """Read the first rows quickly, None if a page is just as fast; raises StateError."""
         ...
 
     async def rename(self, session_id: str, title: str) -> str | None:
@@ -36,12 +36,12 @@ class Catalog(Protocol):
 
 
 class ListFeed(QObject):
-    """Holds the query and delivers pages for it; an answer to an older query is dropped.
+    """Controller that delivers pages for its query; results of older queries are dropped.
 
     Signals:
-        page_ready: A :class:`SessionPage` for the query in force.
-        became_slow: An answer has been awaited for 150 ms.
-        answered: An answer has come, or an error.
+        page_ready: A :class:`SessionPage` for the current query.
+        became_slow: A result has been pending for 150 ms.
+        answered: A result or an error has arrived.
         failed: The error; the old rows stay.
     """
 
@@ -75,38 +75,38 @@ class ListFeed(QObject):
 
     @property
     def query(self) -> ListQuery:
-        """What is asked for now."""
+        """The current query."""
         return self._query
 
     def ask(self, query: ListQuery, *, after_ms: int = 0) -> None:
-        """Ask another question; the answer to the former one is not delivered any more."""
+        """Set another query; the result of the previous one is no longer delivered."""
         self._query = query
         self._wait.start(after_ms)
 
     def more(self) -> None:
-        """Ask for more rows of the same query."""
+        """Request more rows of the same query."""
         self._query = replace(self._query, limit=self._query.limit + PAGE_ROWS)
         self._wait.start(0)
 
     def refresh(self) -> None:
-        """The data changed: ask again soon, at most four times a second."""
+        """Read again soon after the data changed, at most four times a second."""
         if self._wait.isActive() or self._closed:
             return
         since = int(self._clock.monotonic() * 1000) - self._last_ms
         self._wait.start(max(0, REFRESH_EVERY_MS - since))
 
     def hold(self) -> None:
-        """Deliver nothing until :meth:`release`: a menu stands over a row."""
+        """Suspend delivery until :meth:`release`, because a menu is open over a row."""
         self._held = True
 
     def release(self) -> None:
-        """Deliver again, beginning with what was missed."""
+        """Resume delivery, starting with a refresh."""
         if self._held:
             self._held = False
             self.refresh()
 
     def close(self) -> None:
-        """Ask nothing any more."""
+        """Stop reading for good."""
         for timer in (self._wait, self._slow_timer, self._midnight):
             timer.stop()
         self._closed = True
@@ -149,7 +149,7 @@ class ListFeed(QObject):
                 self._wait.start(0)
 
     async def _give_a_glance(self, query: ListQuery) -> None:
-        """Show the newest rows before the first whole page, which may take a while."""
+        """Show the newest rows before the first full page, which may take a while."""
         if self._begun or query.narrows or query.empty:
             return
         self._begun = True

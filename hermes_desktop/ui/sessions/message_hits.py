@@ -1,4 +1,4 @@
-"""The part of the pane below the titles: what was found in messages."""
+"""The part of the pane below the titles: search hits in messages."""
 
 from typing import Literal
 
@@ -37,19 +37,18 @@ State = Literal["idle", "searching", "found", "nothing", "failed"]
 
 
 class MessageHits(QWidget):
-    """Lists hits as they come.
+    """A list of hits, filled as they arrive.
 
     Args:
-        search: Tells what is found.
-        theme: Colours.
+        search: The source of the hits.
+        theme: Colors.
         clock: For "today".
 
     Signals:
-        state_changed: There are hits now, or it is certain that there are none, or nothing is
-            looked for.
+        state_changed: There are hits, or certainly none, or no search is active.
         hit_chosen: Enter or a click on a hit; holds the :class:`SearchHit`.
         left_above: Up was pressed on the first hit.
-        order_changed: The best match is wanted first, or the newest again.
+        order_changed: True to sort by best match, False by the newest.
     """
 
     state_changed = Signal()
@@ -68,7 +67,7 @@ class MessageHits(QWidget):
         self._over = True
         self._fresh = False
         self._known = 0
-        """How many of the hits that come are shown already."""
+        """How many of the incoming hits are shown already."""
         self._model = HitModel(self)
         self.list = QListView()
         self._delegate = HitDelegate(theme, self.list)
@@ -85,21 +84,21 @@ class MessageHits(QWidget):
 
     @property
     def state(self) -> State:
-        """What is known of the text that is looked for."""
+        """The state of the search."""
         return self._state
 
     @property
     def over(self) -> bool:
-        """Whether the search for the text has ended, well or not."""
+        """Whether the search for the text has ended, successfully or not."""
         return self._over
 
     @property
     def model(self) -> HitModel:
-        """The hits."""
+        """The model of the hits."""
         return self._model
 
     def focus_first(self) -> bool:
-        """Take the focus, the first hit selected; False when there is none."""
+        """Focus the list with the first hit selected; return False if there is none."""
         if not self._model.rowCount() or self.isHidden():
             return False
         self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -109,7 +108,7 @@ class MessageHits(QWidget):
 
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keys of the list: Enter opens, Up from the first row leads back."""
+        """Handle keys of the list: Enter opens a hit, Up from the first row leaves the list."""
         if watched is not self.list or not isinstance(event, QKeyEvent):
             return False
         if event.type() != QEvent.Type.KeyPress:
@@ -133,7 +132,7 @@ class MessageHits(QWidget):
     # --------------------------------------------------------------------------- what is found
 
     def _changed(self) -> None:
-        """Another text: what stands here belongs to the one before until the first hit comes."""
+        """Handle another query; the shown hits are stale until the first new hit arrives."""
         looking = self._search.query is not None
         self._over = not looking
         self._fresh = True

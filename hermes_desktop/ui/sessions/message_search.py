@@ -1,4 +1,4 @@
-"""Searches the messages once typing pauses; whatever is typed next ends the search before."""
+"""The search in messages, debounced while typing; each new text cancels the previous search."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 PAUSE_MS = 250
 """How long typing must pause before the messages are searched."""
 SHORTEST = 2
-"""Characters below which only titles are searched."""
+"""Texts with fewer characters are searched in titles only."""
 FIRST_HITS = 50
 MORE_HITS = 200
 _PAGE = 50
@@ -21,7 +21,7 @@ _NOT_LISTED = ("tool",)
 
 
 class Finder(Protocol):
-    """What is needed of the services."""
+    """The part of the services that the search needs."""
 
     async def find(
         self, query: SearchQuery, on_hits: Callable[[Sequence[SearchHit]], None]
@@ -30,22 +30,22 @@ class Finder(Protocol):
         ...
 
     def cancel(self) -> None:
-        """End the search that runs."""
+        """Cancel the running search."""
         ...
 
 
 class MessageSearch(QObject):
-    """Holds what is looked for and tells what is found.
+    """Controller of the search: holds the query and reports the hits.
 
     Args:
-        finder: Does it.
-        slots: Runs it; a failure becomes a notice.
+        finder: Searches the messages.
+        slots: Runs the search; a failure becomes a notice.
 
     Signals:
-        changed: Another text is looked for, or none; what was found belongs to the former.
-        began: A search runs now; True when it only goes on beyond what was found.
+        changed: The query changed or was cleared; earlier hits belong to the previous one.
+        began: A search started; True if it only continues beyond the known hits.
         found: More hits of it, a tuple.
-        ended: It is over: its :class:`SearchOutcome`, None when it failed.
+        ended: The search ended: its :class:`SearchOutcome`, None when it failed.
     """
 
     changed = Signal()
@@ -64,22 +64,22 @@ class MessageSearch(QObject):
 
     @property
     def query(self) -> SearchQuery | None:
-        """What is looked for, None for nothing."""
+        """The current query, None for none."""
         return self._query
 
     @property
     def best_first(self) -> bool:
-        """Whether the best match comes first, not the newest."""
+        """Whether results are sorted by best match and not by the newest."""
         return self._query is not None and self._query.order == "best"
 
     def look_for(self, text: str, source: str | None, *, archived: bool, best_first: bool) -> None:
         """Search after a pause; a text of fewer than two characters ends the search.
 
         Args:
-            text: What a person typed.
-            source: Only in conversations of this one, None for all.
-            archived: Only in archived conversations; otherwise only in the others.
-            best_first: The best match first, not the newest.
+            text: The typed text.
+            source: Only in conversations of this source, None for all.
+            archived: Only in archived conversations; otherwise only in unarchived ones.
+            best_first: Sort by best match, not by the newest.
         """
         query = None
         if len(text.strip()) >= SHORTEST:
@@ -101,20 +101,20 @@ class MessageSearch(QObject):
             self._wait.start()
 
     def now(self) -> None:
-        """Do not wait for the pause."""
+        """Start a pending search without waiting for the pause."""
         if self._wait.isActive():
             self._wait.stop()
             self._begin()
 
     def more(self) -> None:
-        """Look for more of the same."""
+        """Continue the search for more hits."""
         query = self._query
         if query is not None:
             self._query = replace(query, limit=query.limit + MORE_HITS)
             self._begin(continued=True)
 
     def stop(self) -> None:
-        """Look for nothing any more."""
+        """Cancel the search and clear the query."""
         self._take(None)
 
     def _take(self, query: SearchQuery | None) -> None:

@@ -1,4 +1,4 @@
-"""Above the list: the field that searches, the sources, and the button for a new chat."""
+"""The header of the pane: search field, source filter, and the button for a new chat."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
@@ -11,11 +11,11 @@ from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, Theme
 
 
 class PaneHead(QWidget):
-    """What says which sessions the list shows.
+    """The controls that decide which sessions the list shows.
 
     Attributes:
         field: Searches titles, ids and messages.
-        sources: Which sources, or the archived ones.
+        sources: Selects a source, or the archived sessions.
 
     Signals:
         new_chat_wanted: The button was pressed.
@@ -49,7 +49,7 @@ class PaneHead(QWidget):
         self._colour()
 
     def say_source(self) -> None:
-        """Name in the empty field what is searched."""
+        """Show in the empty field what is searched."""
         archived = self.sources.archived
         words = self.tr("Archived sessions") if archived else self.tr("Search sessions")
         self.field.setPlaceholderText(words)

@@ -1,4 +1,4 @@
-"""Shares the room of the list's side: titles, hits in messages, or words where is nothing."""
+"""Layout of the pane: titles, hits in messages, or a placeholder when there is nothing."""
 
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStackedWidget
 
@@ -11,21 +11,24 @@ from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.theme import SPACE_12, Theme
 
 _ALL = 16_777_215
-"""No limit, in Qt's words."""
+"""No limit (Qt's ``QWIDGETSIZE_MAX``)."""
 
 
 class PaneRoom:
-    """Titles get what they need, at most half; hits the rest; words stand where is nothing.
+    """A layout controller for the pane.
+
+    Titles get the height they need, up to half of the space; hits get the rest; a placeholder
+    replaces an empty list.
 
     Attributes:
-        stack: The list, or the words in its place.
-        no_title: Says that only messages match.
-        place_holder: The words, with what can be done.
+        stack: The list, or the placeholder.
+        no_title: A label that says that only messages match.
+        place_holder: The placeholder, with its next step.
 
     Args:
         view: The list.
-        hits: What was found in messages.
-        theme: Colours.
+        hits: The hits in messages.
+        theme: Colors.
     """
 
     def __init__(self, view: SessionListView, hits: MessageHits, theme: Theme) -> None:
@@ -42,10 +45,10 @@ class PaneRoom:
         self.colour()
 
     def share(self, query: ListQuery, *, has_rows: bool) -> None:
-        """Lay out anew.
+        """Distribute the space again.
 
         Args:
-            query: What the list shows.
+            query: The query of the list.
             has_rows: Whether there are titles.
         """
         hits, state = self._hits, self._hits.state
@@ -63,11 +66,11 @@ class PaneRoom:
         self.stack.setCurrentWidget(self.place_holder if nowhere else self._view)
 
     def colour(self) -> None:
-        """Follow the theme."""
+        """Apply the colors of the theme."""
         tint(self.no_title, self._theme.palette.secondary_text)
 
     def _most(self) -> int:
-        """How high the titles may be beside hits."""
+        """Return the maximum height of the titles next to hits."""
         needed = self._view.verticalHeader().length()
         both = self.stack.height() + self._hits.height() if self._hits.isVisible() else 0
         return min(needed, max(both // 2, ROW_HEIGHT))

@@ -1,4 +1,4 @@
-"""What stands where a list would: what this place is for, and the one next step."""
+"""The placeholder of an empty list: what it is for, and one next step."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPalette
@@ -11,7 +11,7 @@ _LONGEST = 60
 
 
 class PlaceHolder(QWidget):
-    """A sentence, a second one, and a button in the middle of an empty place."""
+    """Two sentences and a button, centered in an empty area."""
 
     acted = Signal()
 
@@ -44,7 +44,7 @@ class PlaceHolder(QWidget):
         self._colour()
 
     def say(self, title: str, detail: str, action: str) -> None:
-        """Show these words."""
+        """Set the texts."""
         self._title.setText(title)
         self._detail.setText(detail)
         self._button.setText(action)
@@ -57,11 +57,11 @@ class PlaceHolder(QWidget):
 
 
 def words_for_nothing(query: ListQuery, searched: str) -> tuple[str, str, str]:
-    """What to say about an empty list: title, detail, and the one next step.
+    """Return the texts for an empty list: title, detail, and one next step.
 
     Args:
-        query: What the list was asked for.
-        searched: ``nothing`` when the messages were searched as well.
+        query: The query of the list.
+        searched: ``nothing`` if the messages were searched as well, without a hit.
     """
     if query.text and searched == "nothing":
         shown = query.text if len(query.text) <= _LONGEST else query.text[: _LONGEST - 1] + "…"

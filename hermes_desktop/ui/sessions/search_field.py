@@ -1,4 +1,4 @@
-"""The field above the list: typing filters, Down and Enter go into what was found."""
+"""The search field above the list: typing filters, Down and Enter move into the results."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -9,7 +9,7 @@ _DOWN = frozenset({Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 
 class SearchField(QLineEdit):
-    """Signals.
+    """A line edit that reports keys that leave it downwards.
 
     Signals:
         left_below: Down or Enter was pressed.

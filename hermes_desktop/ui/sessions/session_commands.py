@@ -1,4 +1,4 @@
-"""What menus and keys do to sessions: archive, pin, delete, each with a notice that undoes it."""
+"""The session commands of menus and keys: archive, pin and delete, each with an undo notice."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -29,15 +29,15 @@ Targets = Sequence[SessionSummary]
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """Something that can be taken back."""
+    """A command that can be undone."""
 
     key: str
     undo: Callable[[], Awaitable[str]]
-    """Takes it back and says in a sentence that it has."""
+    """Undoes the command and returns a sentence that confirms it."""
 
 
 class _Percent:
-    """Says in a notice how far long work is; short work has no step before its last one."""
+    """A progress callback that shows a percentage; short work never reports a partial step."""
 
     KEY = "deleting"
 
@@ -54,18 +54,18 @@ class _Percent:
 
 
 class SessionCommands(QObject):
-    """Runs what a person chose for one session or several. Main thread only.
+    """Controller that runs commands for one session or several. Main thread only.
 
     Args:
-        actions: Does it.
-        slots: Runs it; a refusal becomes a notice.
-        bus: Gets the notices.
-        theme: Colours of the dialog.
+        actions: Executes the commands.
+        slots: Runs the coroutines; a refusal becomes a notice.
+        bus: Receives the notices.
+        theme: Colors of the dialog.
         window: Parent of the dialogs.
 
     Signals:
-        deleted: Frozen set of the ids that went.
-        restored: Tuple of the ids that came back, the newest part of each conversation last.
+        deleted: Frozen set of the deleted ids.
+        restored: Tuple of the restored ids, the newest part of each conversation last.
     """
 
     deleted = Signal(object)
@@ -90,12 +90,12 @@ class SessionCommands(QObject):
         self._count = 0
 
     def fill_menu(self, menu: QMenu, targets: Targets, rename: Callable[[], object] | None) -> None:
-        """Put what can be done with these sessions into a menu.
+        """Add the commands for these sessions to a menu.
 
         Args:
-            menu: Gets the entries.
+            menu: Receives the entries.
             targets: At least one session.
-            rename: Begins to edit the title, None where it cannot be edited.
+            rename: Starts to edit the title, None if it cannot be edited.
         """
         palette, before = self._theme.palette, len(menu.actions())
         if len(targets) == 1 and rename is not None:
@@ -124,18 +124,18 @@ class SessionCommands(QObject):
     # ------------------------------------------------------------------------------ archiving
 
     def toggle_archived(self, targets: Targets) -> None:
-        """Archive these sessions, or bring them back when all of them are archived."""
+        """Archive these sessions, or unarchive them when all of them are archived."""
         if targets and all(each.archived for each in targets):
             self.unarchive(targets)
         elif targets:
             self.archive(targets)
 
     def archive(self, targets: Targets) -> None:
-        """Put sessions away at once; the notice brings them back."""
+        """Archive sessions at once; the notice offers to undo it."""
         self._slots.start(self._archive(tuple(targets)), doing=self.tr("Archiving"))
 
     def unarchive(self, targets: Targets) -> None:
-        """Bring sessions back into the list at once."""
+        """Unarchive sessions at once."""
         self._slots.start(self._unarchive(tuple(targets)), doing=self.tr("Unarchiving"))
 
     async def _archive(self, targets: Targets) -> None:
@@ -165,7 +165,7 @@ class SessionCommands(QObject):
     # -------------------------------------------------------------------------------- pinning
 
     def pin(self, targets: Targets) -> None:
-        """Pin sessions at once, so that they are spared when old ones are deleted."""
+        """Pin sessions at once, so that they are kept when old ones are deleted."""
         self._slots.start(self._pin(tuple(targets)), doing=self.tr("Pinning"))
 
     def unpin(self, targets: Targets) -> None:
@@ -200,7 +200,7 @@ class SessionCommands(QObject):
     # ------------------------------------------------------------------------------- deleting
 
     def delete(self, targets: Targets) -> None:
-        """Show what would go, and delete it when the person says so."""
+        """Show what would be deleted, and delete it if the user confirms."""
         if targets and not self._asking:
             self._asking = True
             self._slots.start(self._delete(tuple(targets)), doing=self.tr("Deleting"))
@@ -258,14 +258,14 @@ class SessionCommands(QObject):
     # --------------------------------------------------------------------------------- undoing
 
     def undo_last(self) -> None:
-        """Take back what was done last (Ctrl+Z)."""
+        """Undo the last command (Ctrl+Z)."""
         if self._done:
             self._undo(self._done[-1])
         else:
             self._bus.publish(Notice("info", self.tr("There is nothing to undo."), key="undo"))
 
     def act_on(self, key: str) -> None:
-        """The button of a notice was pressed; other notices than ours are left alone."""
+        """Handle the action of a notice; notices of other components are ignored."""
         done = next((each for each in self._done if each.key == key), None)
         if done is not None:
             self._undo(done)
@@ -279,12 +279,15 @@ class SessionCommands(QObject):
         try:
             words = await done.undo()
         except BaseException:
-            self._done.append(done)  # it can be tried again
+            self._done.append(done)  # it can be retried
             raise
         self._bus.publish(Notice("ok", words, key="undo"))
 
     def _tell(self, words: str, undo: Callable[[], Awaitable[str]], detail: str = "") -> None:
-        """Say what was done; the strip holds one of these at a time, Ctrl+Z the last twenty."""
+        """Publish a notice about a command.
+
+        The notice strip holds one of these at a time, Ctrl+Z the last twenty.
+        """
         for earlier in self._done:
             self._bus.publish(NoticeCleared(earlier.key))
         self._count += 1
@@ -295,7 +298,7 @@ class SessionCommands(QObject):
 
 
 def copy_ids(targets: Targets) -> None:
-    """Put the ids of sessions on the clipboard, one a line."""
+    """Copy the ids of sessions to the clipboard, one per line."""
     QApplication.clipboard().setText("\n".join(each.id for each in targets))
 
 

@@ -1,4 +1,4 @@
-"""Draws one line of the session list: icon, title, time above; pin, preview and dot below."""
+"""The delegate of the session list: icon, title, time above; pin, preview and dot below."""
 
 from dataclasses import dataclass, fields
 
@@ -46,7 +46,7 @@ _UNTITLED = "Untitled session"
 
 @dataclass(frozen=True, slots=True)
 class RowGeometry:
-    """Where the parts of a row stand, in the coordinates of the view."""
+    """The rectangles of a row's parts, in the coordinates of the view."""
 
     icon: QRect
     title: QRect
@@ -57,10 +57,10 @@ class RowGeometry:
 
 
 class SessionDelegate(QStyledItemDelegate):
-    """Paints headings and rows in the colours of the theme, and edits titles in place.
+    """A delegate that paints headings and rows in the theme's colors and edits titles in place.
 
     Attributes:
-        stale: Whether rows are drawn greyed, because newer ones are awaited.
+        stale: Whether rows are greyed, because newer ones are pending.
     """
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
@@ -144,7 +144,7 @@ class SessionDelegate(QStyledItemDelegate):
 
 
 def paint_ground(painter: QPainter, option: QStyleOptionViewItem, palette: Palette) -> None:
-    """What is behind a row: nothing, or that it is selected or under the pointer."""
+    """Paint a row's background if the row is selected or under the pointer."""
     state: QStyle.StateFlag = option.state
     selected = bool(state & QStyle.StateFlag.State_Selected)
     if not selected and not state & QStyle.StateFlag.State_MouseOver:
@@ -163,13 +163,13 @@ def paint_ground(painter: QPainter, option: QStyleOptionViewItem, palette: Palet
 def geometry(
     rect: QRect, font: QFont, time_text: str, direction: Qt.LayoutDirection
 ) -> RowGeometry:
-    """Divide a row.
+    """Divide a row into its parts.
 
     Args:
         rect: The row.
-        font: Of the text in it.
-        time_text: What stands behind the title; its width is taken from the title.
-        direction: Of the program's language; the row is mirrored for right to left.
+        font: The font of its text.
+        time_text: The text after the title; its width is subtracted from the title's.
+        direction: The direction of the program's language; the row is mirrored for right to left.
     """
     metrics = QFontMetrics(font)
     line = metrics.height()
@@ -200,12 +200,12 @@ def _mirrored(parts: RowGeometry, rect: QRect) -> RowGeometry:
 
 
 def title_text(summary: SessionSummary) -> str:
-    """The first line: title, else preview, else words for neither."""
+    """Return the first line: title, else preview, else a phrase for neither."""
     return line_of(summary.title or summary.preview) or _UNTITLED
 
 
 def second_line(summary: SessionSummary) -> str:
-    """The line below: the preview, unless that is the title already."""
+    """Return the second line: the preview, unless that is the title already."""
     if summary.title and line_of(summary.preview):
         return line_of(summary.preview)
     place = summary.display_name or source_name(summary.source)
@@ -216,7 +216,7 @@ def second_line(summary: SessionSummary) -> str:
 
 
 def title_font(base: QFont, summary: SessionSummary) -> QFont:
-    """Semibold for a title, italics where the preview stands in for one."""
+    """Return semibold for a title, italics where the preview replaces it."""
     font = QFont(base)
     if summary.title:
         font.setWeight(QFont.Weight.DemiBold)
@@ -226,14 +226,14 @@ def title_font(base: QFont, summary: SessionSummary) -> QFont:
 
 
 def _edge(direction: Qt.LayoutDirection, *, leading: bool) -> int:
-    """The edge of the program's language, whatever the language of the text."""
+    """Return the edge by the program's language, whatever the language of the text."""
     left = (direction == Qt.LayoutDirection.LeftToRight) == leading
     edge = Qt.AlignmentFlag.AlignLeft if left else Qt.AlignmentFlag.AlignRight
     return int(edge | Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignVCenter)
 
 
 def _draw_line(painter: QPainter, rect: QRect, text: str, colour: str, edge: int) -> None:
-    """One elided line at the leading edge; its direction is that of its first strong letter."""
+    """Draw an elided line at the leading edge, in the direction of its first strong letter."""
     painter.setPen(QColor(colour))
     before = painter.layoutDirection()
     rtl = is_right_to_left(text)

@@ -1,4 +1,4 @@
-"""The session list as a Qt model of one column, changed in place: views keep their state."""
+"""The Qt model of the session list: one column, updated in place so that views keep their state."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -36,11 +36,11 @@ _ROOT = QModelIndex()
 
 
 class SessionListModel(QAbstractTableModel):
-    """Headings and sessions, newest activity first.
+    """A model of headings and sessions, newest activity first.
 
     Signals:
-        more_wanted: The view came near the end while there is more.
-        rename_wanted: A title was typed: session id and text.
+        more_wanted: The view came near the end and there are more rows.
+        rename_wanted: A title was entered: session id and text.
     """
 
     more_wanted = Signal()
@@ -67,15 +67,15 @@ class SessionListModel(QAbstractTableModel):
     def show_rows(
         self, rows: Sequence[SessionSummary], words: DayWords, *, total: int
     ) -> frozenset[str]:
-        """Become a list of these rows.
+        """Replace the rows by the fewest changes.
 
         Args:
-            rows: What to show, newest activity first.
-            words: Names days and times.
-            total: How many rows there are in all, shown or not.
+            rows: The rows to show, newest activity first.
+            words: Formats days and times.
+            total: The total number of rows, shown or not.
 
         Returns:
-            Keys of the lines that were moved to another place.
+            Keys of the lines that were moved to another position.
         """
         self._total = total
         self._asked_at = -1
@@ -103,26 +103,26 @@ class SessionListModel(QAbstractTableModel):
 
     @property
     def session_count(self) -> int:
-        """How many sessions are loaded."""
+        """The number of loaded sessions."""
         return len(self._rows)
 
     def summary_at(self, index: Index) -> SessionSummary | None:
-        """The session of a line, None for a heading."""
+        """Return the session of a line, None for a heading."""
         if not index.isValid():
             return None
         entry = self._entries[index.row()]
         return entry.summary if isinstance(entry, SessionEntry) else None
 
     def key_at(self, row: int) -> str:
-        """What stays the same while a line changes or moves."""
+        """Return the identity of a line, which stays the same when it changes or moves."""
         return self._entries[row].key
 
     def row_of_key(self, key: str) -> int:
-        """Where a line stands now, -1 when it is gone."""
+        """Return the row of a line, -1 if it is gone."""
         return next((row for row, entry in enumerate(self._entries) if entry.key == key), -1)
 
     def row_of_session(self, session_id: str) -> int:
-        """Where a session stands, by its id or that of its root; -1 when it is not listed."""
+        """Return the row of a session, by its id or that of its root; -1 if it is not listed."""
         for row, entry in enumerate(self._entries):
             if isinstance(entry, SessionEntry) and session_id in (
                 entry.summary.id,
@@ -132,7 +132,7 @@ class SessionListModel(QAbstractTableModel):
         return -1
 
     def is_heading(self, row: int) -> bool:
-        """Whether a line is a heading."""
+        """Return whether a line is a heading."""
         return isinstance(self._entries[row], HeadingEntry)
 
     @override
@@ -169,7 +169,7 @@ class SessionListModel(QAbstractTableModel):
         if summary is None or role != Qt.ItemDataRole.EditRole or text == (summary.title or ""):
             return False
         self.rename_wanted.emit(summary.id, text)
-        return False  # the row changes when the database says so
+        return False  # the row changes once the database has changed
 
     @override
     def canFetchMore(self, parent: Index) -> bool:
@@ -206,7 +206,7 @@ class SessionListModel(QAbstractTableModel):
         self.dataChanged.emit(index, index)
 
     def _accessible_text(self, summary: SessionSummary) -> str:
-        """What a screen reader says: source, name, size, time, and whether it is working."""
+        """Return the screen-reader text: source, name, size, time, and whether a turn runs."""
         count = summary.message_count
         parts = [
             source_name(summary.source),
@@ -237,7 +237,7 @@ class SessionListModel(QAbstractTableModel):
 
 
 def line_of(text: str) -> str:
-    """Text in one line, without characters that would turn around what stands beside it."""
+    """Return text on one line, without characters that would reorder the text next to it."""
     return " ".join("".join(c for c in text if c not in _TURNING).split())
 
 

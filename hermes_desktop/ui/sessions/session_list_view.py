@@ -1,4 +1,4 @@
-"""The list itself: fixed heights; selection and scroll stay while rows change."""
+"""The session list view: fixed row heights; selection and scroll position survive changes."""
 
 from collections.abc import Sequence
 
@@ -36,18 +36,18 @@ from hermes_desktop.ui.widgets.theme import Theme
 from hermes_desktop.ui.words.day_words import DayWords
 
 _KEY_REPEAT_MS = 60
-"""While an arrow key is held, sessions are opened only where it rests so long."""
+"""While an arrow key is held, sessions are opened only where it rests this long."""
 
 
 class SessionListView(QTableView):
-    """Shows a :class:`SessionListModel`.
+    """A view of a :class:`SessionListModel`.
 
     Signals:
-        chosen: A session was selected by a person, with its summary.
-        confirmed: Enter was pressed on it, or it was clicked twice.
-        typed: Text was typed that belongs into the filter.
+        chosen: The user selected a session; holds its summary.
+        confirmed: Enter was pressed on a session, or it was double-clicked.
+        typed: Text was typed that belongs in the filter.
         released: The context menu or the editor is closed; until then rows should stay.
-        menu_filling: A menu, the sessions it is for, and what begins a rename; fill it now.
+        menu_filling: A menu, its sessions, and a callable that starts a rename; fill it now.
         left_above: Up was pressed on the first session.
         left_below: Down was pressed on the last one.
     """
@@ -81,17 +81,17 @@ class SessionListView(QTableView):
 
     @property
     def menu_open(self) -> bool:
-        """Whether a context menu stands over a row, which must not move then."""
+        """Whether a context menu is open over a row, which must not move then."""
         return self._menu is not None
 
     @property
     def is_editing(self) -> bool:
-        """Whether a title is being typed into a row."""
+        """Whether a title is being edited in a row."""
         return self.state() == QAbstractItemView.State.EditingState
 
     @property
     def choosing(self) -> bool:
-        """Whether a person has just selected a session that nobody was told of yet."""
+        """Whether the user has selected a session that was not reported yet."""
         return self._settle.isActive()
 
     @property
@@ -109,7 +109,7 @@ class SessionListView(QTableView):
         return tuple(summary for summary in found if summary is not None)
 
     def show_rows(self, rows: Sequence[SessionSummary], words: DayWords, *, total: int) -> None:
-        """Show other rows; selection and scroll position stay with their sessions."""
+        """Replace the rows; selection and scroll position stay with their sessions."""
         selected = self.selected_sessions
         anchor = self._anchor()
         self._applying = True
@@ -122,7 +122,7 @@ class SessionListView(QTableView):
             self._applying = False
 
     def select_session(self, session_id: str) -> bool:
-        """Select a session without telling anybody; False when it is not listed."""
+        """Select a session without a signal; return False if it is not listed."""
         row = self._model.row_of_session(session_id)
         index = self._model.index(row, 0) if row >= 0 else QModelIndex()
         before, self._applying = self._applying, True
@@ -135,14 +135,14 @@ class SessionListView(QTableView):
         return summary is not None
 
     def clear_choice(self) -> None:
-        """Select nothing, without telling anybody."""
+        """Clear the selection without a signal."""
         before, self._applying = self._applying, True
         self.selectionModel().clear()
         self._applying = before
         self._told = ""
 
     def show_stale(self, *, stale: bool) -> None:
-        """Grey the rows while newer ones are awaited; everything still works."""
+        """Gray the rows while newer ones are pending; they stay usable."""
         self._delegate.stale = stale
         self.viewport().update()
 
@@ -152,13 +152,13 @@ class SessionListView(QTableView):
             self.edit(self.currentIndex())
 
     def focus_first(self) -> None:
-        """Take the focus; with nothing selected, select the first session."""
+        """Focus the list; with nothing selected, select the first session."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         if self.selected_session is None:
             self._step_from(-1, 1)
 
     def focus_last(self) -> None:
-        """Take the focus and select the last session."""
+        """Focus the list and select the last session."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._step_from(self._model.rowCount(), -1)
 
@@ -197,7 +197,7 @@ class SessionListView(QTableView):
 
     @override
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """The right button opens a menu for a row, not the row."""
+        """Ignore the right button, which opens the menu of a row but does not select it."""
         if event.button() == Qt.MouseButton.RightButton:
             event.accept()
         else:
@@ -212,7 +212,7 @@ class SessionListView(QTableView):
     def open_menu_for(self, index: QModelIndex, place: QPoint | None = None) -> None:
         """Open the menu of a row, or of all selected ones if it is among them.
 
-        Rows stay where they are until it is closed.
+        Rows do not move until it is closed.
         """
         summary = self._model.summary_at(index)
         if summary is None:
@@ -236,7 +236,7 @@ class SessionListView(QTableView):
             self._menu.close()
 
     def _colour(self) -> None:
-        """The delegate draws the selection; the view's own bar of colour must not show."""
+        """Hide the view's own selection color; the delegate draws the selection."""
         palette = QPalette(QApplication.palette())
         for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):
             palette.setColor(group, QPalette.ColorRole.Highlight, palette.base().color())
@@ -272,7 +272,7 @@ class SessionListView(QTableView):
     def _tell_chosen(self) -> None:
         summary = self.selected_session
         if len(self.selected_sessions) > 1:
-            return  # several are selected to do something with them, not to be read
+            return  # a multiple selection is for commands, not for reading
         if summary is not None and summary.root_id != self._told:
             self._told = summary.root_id
             self.chosen.emit(summary)
@@ -281,12 +281,12 @@ class SessionListView(QTableView):
         return self.currentIndex().row() if self.selected_session is not None else -1
 
     def _step_from(self, row: int, step: int) -> None:
-        """Select the next session in a direction, over headings."""
+        """Select the next session in a direction, skipping headings."""
         row += step
         while 0 <= row < self._model.rowCount():
             if not self._model.is_heading(row):
                 self.setCurrentIndex(self._model.index(row, 0))
-                self._settle.start(_KEY_REPEAT_MS)  # also when the cursor stood there already
+                self._settle.start(_KEY_REPEAT_MS)  # also when the cursor was there already
                 return
             row += step
         if step < 0:
@@ -296,7 +296,7 @@ class SessionListView(QTableView):
             self.left_below.emit()
 
     def _restore_choice(self, before: Sequence[SessionSummary]) -> None:
-        """Qt selects a neighbour when the selected row goes; here nothing else is selected."""
+        """Restore the selection; Qt would select a neighbour of a removed row instead."""
         wanted = {each.root_id for each in before}
         if {each.root_id for each in self.selected_sessions} == wanted:
             return
@@ -310,7 +310,7 @@ class SessionListView(QTableView):
                 self.selectionModel().select(self._model.index(row, 0), flags)
 
     def _anchor(self) -> list[tuple[str, int]]:
-        """Sessions that are visible now, with their distance from the upper edge."""
+        """Return the visible sessions, with their distance from the upper edge."""
         if self.verticalScrollBar().value() == 0:
             return []
         found: list[tuple[str, int]] = []
@@ -325,7 +325,7 @@ class SessionListView(QTableView):
         return found
 
     def _restore_anchor(self, anchor: list[tuple[str, int]], moved: frozenset[str]) -> None:
-        """Put the first visible session that kept its place back where it was on the screen."""
+        """Keep the screen position of the first visible session that was not moved."""
         self.updateGeometries()
         for key, top in anchor:
             row = self._model.row_of_key(key) if key not in moved else -1
@@ -335,7 +335,7 @@ class SessionListView(QTableView):
                 return
 
     def _fit_heights(self) -> None:
-        """Give headings their height; moved and inserted lines have come with another one."""
+        """Set the height of headings; moved and inserted lines arrive with another one."""
         for row in range(self._model.rowCount()):
             wanted = HEADING_HEIGHT if self._model.is_heading(row) else ROW_HEIGHT
             if self.rowHeight(row) != wanted:

@@ -1,4 +1,4 @@
-"""The left side of the window: filter, sources, sessions by day, hits, and the empty ones."""
+"""The left side of the window: filter, sources, sessions by day, hits, and empty sessions."""
 
 from dataclasses import replace
 from functools import partial
@@ -35,27 +35,27 @@ _LEAST_WIDTH = 240
 
 
 class SessionPane(QWidget):
-    """Lists sessions and says which one was chosen.
+    """The pane that lists sessions and reports the chosen one.
 
     Args:
-        catalog: Gives pages and takes new titles.
+        catalog: Provides pages and stores new titles.
         finder: Searches the messages.
-        slots: Runs the reading.
-        bridge: News about rows and turns.
-        theme: Colours.
-        clock: For "today" and for pacing.
+        slots: Runs the reads.
+        bridge: The events about rows and turns.
+        theme: Colors.
+        clock: For "today" and for throttling.
 
     Signals:
-        session_chosen: A :class:`SessionSummary` that a person selected.
-        session_confirmed: Enter or a double click: on to writing.
+        session_chosen: A :class:`SessionSummary` that the user selected.
+        session_confirmed: Enter or a double click: move on to the composer.
         recent_changed: The newest sessions without any filter, for the tray.
-        renamed: A title was written; the database should be looked at.
+        renamed: A title was written; the database should be checked.
         new_chat_wanted: The button was pressed, or that of the empty state.
-        page_shown: Other rows are in the list.
-        session_clicked: A row was clicked, be it the selected one.
-        menu_filling: A menu stands over sessions and wants to be filled: the menu, the sessions,
-            and what begins to edit the title.
-        hit_chosen: A :class:`SearchHit` was chosen among the messages that were found.
+        page_shown: The list shows other rows.
+        session_clicked: A row was clicked, even if it was selected already.
+        menu_filling: A menu has to be filled: the menu, its sessions, and a callable that starts to
+            edit the title.
+        hit_chosen: A :class:`SearchHit` was chosen among the hits in messages.
     """
 
     session_chosen = Signal(object)
@@ -107,12 +107,12 @@ class SessionPane(QWidget):
 
     @property
     def fold(self) -> EmptyFold:
-        """The line of sessions without messages."""
+        """The section of sessions without messages."""
         return self._fold
 
     @property
     def hits(self) -> MessageHits:
-        """What was found in messages."""
+        """The hits in messages."""
         return self._hits
 
     @property
@@ -127,14 +127,14 @@ class SessionPane(QWidget):
 
     @property
     def selected_sessions(self) -> tuple[SessionSummary, ...]:
-        """All that are selected in the list that has the focus, else in the one that has any."""
+        """All selected sessions of the focused list, else of the list that has a selection."""
         views = (self._view, self._fold.view)
         first = sorted(views, key=lambda view: not view.hasFocus())
         return first[0].selected_sessions or first[1].selected_sessions
 
     @property
     def query(self) -> ListQuery:
-        """What the list shows now."""
+        """The query of the list."""
         return self._feed.query
 
     def reload(self) -> None:
@@ -142,17 +142,17 @@ class SessionPane(QWidget):
         self._feed.ask(self._feed.query)
 
     def focus_filter(self) -> None:
-        """Put the cursor into the filter, its text selected."""
+        """Focus the filter with its text selected."""
         self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._filter.selectAll()
 
     def clear_filter(self) -> None:
-        """Show everything again."""
+        """Clear the filter and the source."""
         self._filter.clear()
         self._sources.choose(None)
 
     def step_back(self) -> bool:
-        """What Esc means here: out of the hits, the filter or a selection; False for nothing."""
+        """Handle Esc: leave the hits, the filter or a selection; return False if none applies."""
         if self._hits.list.hasFocus():
             self._filter.setFocus()
         elif self._filter.hasFocus():
@@ -167,7 +167,7 @@ class SessionPane(QWidget):
         return True
 
     def ask_now(self, text: str) -> None:
-        """Filter by a text without waiting for a pause in the typing."""
+        """Filter by a text without waiting for a pause in typing."""
         self._filter.setText(text)
         self._ask_filtered(after_ms=0)
 
@@ -182,7 +182,7 @@ class SessionPane(QWidget):
         view.rename_selected()
 
     def close_feeds(self) -> None:
-        """Read nothing any more; the program ends."""
+        """Stop all reads when the program ends."""
         self._search.stop()
         self._feed.close()
         self._fold.feed.close()
@@ -277,7 +277,7 @@ class SessionPane(QWidget):
             self.new_chat_wanted.emit()
 
     def _into_results(self) -> None:
-        """From the filter: to the titles, else to the messages."""
+        """Move from the filter to the titles, or else to the hits in messages."""
         self._search.now()
         if self._view.isVisible() and self._model.session_count:
             self._view.focus_first()
@@ -307,7 +307,7 @@ class SessionPane(QWidget):
         self.session_chosen.emit(summary)
 
     def _select_shown(self) -> None:
-        """Select what the page shows wherever it is listed; a filter may have hidden it."""
+        """Select the session of the page wherever it is listed; a filter may have hidden it."""
         if not self._shown_id:
             self._view.clear_choice()
             self._fold.view.clear_choice()
@@ -339,5 +339,5 @@ class SessionPane(QWidget):
         self._model.show_running(frozenset(self._running.values()))
 
     def fill_source_menu(self) -> QMenu:
-        """Make the menu of sources, with how many sessions each has."""
+        """Fill the menu of sources, with the number of sessions of each, and return it."""
         return self._sources.fill_menu()

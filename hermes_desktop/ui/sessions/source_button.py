@@ -1,4 +1,4 @@
-"""The button beside the filter: which sessions the list shows, by source or archived."""
+"""The button next to the filter: selects sessions by source, or the archived ones."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -13,10 +13,10 @@ from hermes_desktop.ui.words.source_names import source_icon, source_name
 
 
 class SourceButton(QToolButton):
-    """Opens a menu of sources with how many sessions each has.
+    """A button with a menu of sources and their numbers of sessions.
 
     Signals:
-        chosen: Another choice was made; ask :attr:`source` and :attr:`archived`.
+        chosen: The choice changed; see :attr:`source` and :attr:`archived`.
     """
 
     chosen = Signal()
@@ -36,18 +36,18 @@ class SourceButton(QToolButton):
         self.draw()
 
     def show_counts(self, counts: Mapping[str, int], archived: int) -> None:
-        """Learn how many sessions each choice would show."""
+        """Set the number of sessions that each choice would show."""
         self._counts = counts
         self._archived_count = archived
 
     def choose(self, source: str | None, *, archived: bool = False) -> None:
-        """Take a choice: one source, all of them, or what was put away."""
+        """Choose one source, all of them, or the archived sessions."""
         self.source, self.archived = source, archived
         self.draw()
         self.chosen.emit()
 
     def fill_menu(self) -> QMenu:
-        """Make the menu."""
+        """Fill the menu and return it."""
         self._menu.clear()
         group = QActionGroup(self._menu)
         self._add(group, None, self.tr("All sources"), sum(self._counts.values()))
@@ -64,7 +64,7 @@ class SourceButton(QToolButton):
         return self._menu
 
     def draw(self) -> None:
-        """Say in picture and words what is chosen."""
+        """Show the choice as icon and text."""
         if self.archived:
             chosen, drawing = self.tr("archived sessions"), "archive"
         elif self.source is not None:
