@@ -1,1 +1,1 @@
-"""The conversation, message by message."""
+"""The transcript view: the conversation, message by message."""

@@ -1,4 +1,4 @@
-"""Makes the widgets of entries, last ones first, without holding up the main thread."""
+"""Building of entry widgets in time slices, the last ones first."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -16,14 +16,14 @@ from hermes_desktop.ui.widgets.look import Look
 from hermes_desktop.ui.widgets.middle_column import MAX_WIDTH
 
 SLICE_S = 0.008
-"""How long one slice may go on before the event loop gets its turn."""
+"""Seconds after which a slice yields to the event loop."""
 _BATCH_MESSAGES = 12
 _BATCH_CHARACTERS = 40_000
 
 
 @dataclass(slots=True)
 class Built:
-    """A widget that waits to be shown, laid out for ``width``."""
+    """A widget that is ready to be shown, laid out for ``width``."""
 
     entry: Entry
     widget: Fitted
@@ -39,7 +39,7 @@ class _Job:
 
 
 class Builder(QObject):
-    """Turns entries into widgets in slices.
+    """A builder that turns entries into widgets in slices.
 
     Signals:
         progress: At least one more widget is ready.
@@ -63,7 +63,7 @@ class Builder(QObject):
         self._timer.timeout.connect(self._slice)
 
     def want(self, missing: Sequence[Entry]) -> None:
-        """Say which entries need a widget, oldest first. Replaces what was wanted before."""
+        """Set the entries that need a widget, oldest first. Replaces the previous request."""
         self._missing = list(missing)
         keys = {entry.key for entry in missing}
         for key in [key for key in self._built if key not in keys]:
@@ -76,34 +76,34 @@ class Builder(QObject):
             self._timer.stop()
 
     def supply(self, entry: Entry, widget: Fitted) -> None:
-        """Hand in a widget that already shows an entry."""
+        """Supply a widget that already shows an entry."""
         old = self._built.get(entry.key)
         if old is not None and old.widget is not widget:
             _delete(old.widget)
         self._built[entry.key] = Built(entry, widget)
 
     def ready(self, entry: Entry) -> bool:
-        """Whether the widget of an entry waits here."""
+        """Return whether the widget of an entry is ready."""
         built = self._built.get(entry.key)
         return built is not None and built.entry == entry
 
     def take(self, entry: Entry) -> Built:
-        """Get a widget that is ready; it belongs to the caller now."""
+        """Return a widget that is ready and transfer its ownership to the caller."""
         return self._built.pop(entry.key)
 
     def height_ready(self, entries: Sequence[Entry]) -> int:
-        """Height in pixels of those entries that are ready."""
+        """Return the total height in pixels of those entries that are ready."""
         return sum(self._built[e.key].height for e in entries if self.ready(e))
 
     def clear(self) -> None:
-        """Forget everything that waits."""
+        """Discard everything that is requested or ready."""
         self.want(())
         if self._job is not None:
             _delete(self._job.widget)
             self._job = None
 
     def set_look(self, look: Look) -> None:
-        """Build with other colours from now on."""
+        """Use other colors from now on."""
         self.look = look
         for built in self._built.values():
             _delete(built.widget)
@@ -125,7 +125,11 @@ class Builder(QObject):
             self.progress.emit()
 
     def _step(self) -> bool | None:
-        """Do a little: True when a widget became ready, None when there is nothing to do now."""
+        """Do a small step.
+
+        Returns:
+            True when a widget became ready, None when there is nothing to do now.
+        """
         if self._job is not None:
             return self._advance(self._job)
         for entry in reversed(self._missing):
@@ -168,7 +172,7 @@ class Builder(QObject):
 
     # -------------------------------------------------------------------------------- parse
     def _ask_for_parse(self) -> None:
-        """Send the last messages that are not understood yet to the worker."""
+        """Send the last messages that are not parsed yet to the worker thread."""
         if self._asked:
             return
         batch: list[MessageEntry] = []
@@ -197,7 +201,7 @@ class Builder(QObject):
 
 
 def is_same_text(one: MessageEntry, other: MessageEntry) -> bool:
-    """Whether what was parsed for one entry serves the other (its calls may differ)."""
+    """Return whether the parse of one entry is valid for the other (their calls may differ)."""
     a, b = one.message, other.message
     return (a.role, a.content, a.reasoning) == (b.role, b.content, b.reasoning)
 

@@ -1,4 +1,4 @@
-"""What a running turn's tools are doing right now, and which stored row shows each call. No Qt."""
+"""The live states of a running turn's tool calls, and the stored row of each call. No Qt."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from hermes_desktop.ui.transcript.entries import MessageEntry
 
 @dataclass(slots=True, eq=False)
 class CallState:
-    """One call from its beginning on; changed in place.
+    """One call from its start on; changed in place.
 
     Attributes:
-        step: Which answer of the model wants it; 0 when nobody tells.
+        step: Which response of the model made it; 0 if unknown.
         started_at: Epoch seconds.
-        asked: It waits for a person's word.
+        asked: Whether it waits for an approval.
         ok: None while it runs.
         seconds: How long it took.
-        row_id: Of the message that shows it; None while that is not read.
+        row_id: Id of the message that shows it; None while that is not loaded.
     """
 
     call_id: str
@@ -32,16 +32,16 @@ class CallState:
 
     @property
     def running(self) -> bool:
-        """Whether it is not over yet."""
+        """Whether it has not ended yet."""
         return self.ok is None
 
 
 def note_call(calls: list[CallState], event: ToolStarted | ToolFinished, now: float) -> CallState:
-    """Take news of a call; the state that it changed, or made.
+    """Apply an event to the calls and return the state that was changed or created.
 
     Args:
         calls: The turn's calls so far, in their order.
-        event: The news.
+        event: The start or the end of a call.
         now: Epoch seconds.
     """
     state = next((c for c in reversed(calls) if _is_of(c, event)), None)
@@ -59,7 +59,7 @@ def note_call(calls: list[CallState], event: ToolStarted | ToolFinished, now: fl
 
 
 def find_rows(calls: Iterable[CallState], rows: Sequence[MessageEntry]) -> None:
-    """Note for each call which row shows it.
+    """Set for each call the id of the row that shows it.
 
     Args:
         calls: A turn's calls, in their order.

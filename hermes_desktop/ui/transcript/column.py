@@ -1,4 +1,4 @@
-"""The column of messages: positions, centring, and the place on screen that must not move."""
+"""The column of messages: positions, centring, and notice of layout changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Item:
 
     Attributes:
         key: Unique in the column.
-        entry: What the widget shows; compared to find out whether it must change.
+        entry: What the widget shows; compared to detect changes.
         gap: Pixels to the one above.
     """
 
@@ -38,11 +38,11 @@ class Item:
 
 
 class Column(QWidget):
-    """Places its items itself, at once, and says before and after anything moves.
+    """A column that positions its items immediately and signals before and after a change.
 
     Signals:
-        about_to_move: Heights or positions are going to change.
-        moved: They have; the height of the column is the new one.
+        about_to_move: Heights or positions are about to change.
+        moved: They have changed; the column has its new height.
     """
 
     about_to_move = Signal()
@@ -57,11 +57,11 @@ class Column(QWidget):
         self._nearest: Callable[[], int] = lambda: 0
 
     def item(self, key: str) -> Item | None:
-        """The item of a key."""
+        """Return the item of a key."""
         return self._by_key.get(key)
 
     def set_nearest(self, nearest: Callable[[], int]) -> None:
-        """Where the person looks: items near that y are laid out first after a change of width."""
+        """Set the source of the visible y; items near it are laid out first on a new width."""
         self._nearest = nearest
 
     @property
@@ -70,7 +70,7 @@ class Column(QWidget):
         return max(min(self.width() - 2 * SIDE, MAX_WIDTH), 120)
 
     def replace(self, items: list[Item]) -> None:
-        """Show exactly these items, in this order; widgets that are no longer among them go."""
+        """Show exactly these items, in this order; delete widgets that are no longer among them."""
         self.about_to_move.emit()
         kept = {id(item.widget) for item in items}
         for item in self.items:
@@ -87,7 +87,7 @@ class Column(QWidget):
                 item.widget.setParent(self)
                 item.widget.height_changed.connect(self._grown)
             is_new = id(item.widget) not in known
-            # A row that takes over the widget of an open reply comes without any layout.
+            # A row that takes over the widget of an open reply has no layout yet.
             if item.fitted_width == 0 or (is_new and item.fitted_width != width):
                 self._fit(item)
         self._place()
@@ -97,7 +97,7 @@ class Column(QWidget):
         self.moved.emit()
 
     def set_width(self, width: int) -> None:
-        """Take the width of the viewport; what is in sight is laid out now, the rest when idle."""
+        """Apply the viewport's width; lay out visible items now, the rest when idle."""
         if width == self.width():
             return
         self.about_to_move.emit()
@@ -112,7 +112,7 @@ class Column(QWidget):
         self.moved.emit()
 
     def refit(self, widget: Fitted) -> None:
-        """Lay one item out again after its content changed."""
+        """Lay out one item again after its content changed."""
         item = next((item for item in self.items if item.widget is widget), None)
         if item is None:
             return

@@ -1,4 +1,4 @@
-"""Brings loaded messages and open replies into the column, as their widgets become ready."""
+"""Filling of the column with loaded messages and open replies, as their widgets become ready."""
 
 from PySide6.QtCore import QObject, Signal
 
@@ -19,20 +19,20 @@ _BELOW_THE_FOLD = 200
 
 
 class ColumnFilling(QObject):
-    """Decides what stands in the column.
+    """Controller that decides which items the column contains.
 
     Args:
-        area: Whose column it is.
-        builder: Makes the widgets of stored messages.
-        landing: The message that is awaited, if one is.
-        live: The open replies, which stand below what is stored.
+        area: The scroll area with the column.
+        builder: Builds the widgets of stored messages.
+        landing: The message to scroll to, if there is one.
+        live: The open replies, shown below the stored messages.
 
     Attributes:
         window: The loaded messages; another conversation has another window.
-        fresh: Nothing of what was loaded last is on screen yet.
+        fresh: Whether nothing of what was loaded last is on screen yet.
 
     Signals:
-        first_painted: The beginning of what was loaded is on screen.
+        first_painted: The first part of what was loaded is on screen.
         settled: Everything that is ready is in the column.
     """
 
@@ -56,7 +56,7 @@ class ColumnFilling(QObject):
         builder.progress.connect(self.settle)
 
     def retarget(self) -> None:
-        """Find out which entries need a widget, and show what can be shown already."""
+        """Determine which entries need a widget, and show what is ready."""
         window = self.window
         self._update_shown()
         self._live.adopt(window.entries, self._supply)
@@ -87,18 +87,19 @@ class ColumnFilling(QObject):
         self._area.column.replace(items)
         if was_fresh:
             self._landing.land()
-            # What stood in the column before and is not in the part shown now is to be built again.
+            # Items that were in the column before and are not in the shown part must be built
+            # again.
             self._builder.want([entry for entry in shown if self._kept(entry) is None])
             self.first_painted.emit()
         self.settled.emit()
 
     def _supply(self, entry: Entry, widget: Fitted) -> None:
-        """Take the widget of an open reply for its row, unless the row has been shown before."""
+        """Use the widget of an open reply for its row, unless the row has been shown before."""
         if self._area.column.item(entry.key) is None:
             self._builder.supply(entry, widget)
 
     def _update_shown(self) -> None:
-        """Results that came, or a head that is not needed any more, leave the rest untouched."""
+        """Update changed results and headers in place, without rebuilding their widgets."""
         for entry in self.window.shown:
             item = self._area.column.item(entry.key)
             if item is None or item.entry == entry or not isinstance(item.widget, MessageWidget):
@@ -111,7 +112,7 @@ class ColumnFilling(QObject):
                 item.widget.update_entry(entry)
 
     def _worth_showing(self, shown: tuple[Entry, ...], start: int) -> bool:
-        """Whether a part may be shown before all of it is ready."""
+        """Return whether a part may be shown before all of it is ready."""
         ready = shown[start:]
         column = self._area.column.items
         if self.fresh:
@@ -147,7 +148,7 @@ class ColumnFilling(QObject):
 
 
 def _place_of(live: Item, items: list[Item]) -> int:
-    """Where an item of a turn belongs: at the end, but a failure stays with its own message."""
+    """Return the position of a turn's item: the end, but a failure stays with its own message."""
     turn = live.entry
     if isinstance(turn, LiveTurn) and live.widget is turn.failure and turn.prompt_row is not None:
         for at, item in enumerate(items):

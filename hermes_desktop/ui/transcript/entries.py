@@ -1,7 +1,7 @@
-"""What the transcript shows for a run of stored messages, in order. No Qt.
+"""The entries of the transcript for a run of stored messages, in order. No Qt.
 
-Two entries that are equal look the same, so a view compares lists of entries and touches only
-what differs.
+Equal entries are displayed equally, so a view compares lists of entries and changes only what
+differs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,11 +25,11 @@ _ROUNDED_FROM = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Separator:
-    """A line with words between messages.
+    """A line with text between messages.
 
     Attributes:
         key: Unique among the entries.
-        kind: ``day``, ``part`` (a chain goes on in its next session), ``summarised``,
+        kind: ``day``, ``part`` (a lineage continues in its next session), ``summarised``,
             ``summary``.
         day: Set for ``day``.
         words: Set for ``summary``.
@@ -47,7 +47,7 @@ class MessageEntry:
 
     Attributes:
         key: Unique among the entries; stays the same when the message changes.
-        header: Whether the name and time stand above it.
+        header: Whether the name and time are shown above it.
     """
 
     key: str
@@ -57,17 +57,17 @@ class MessageEntry:
 
     @property
     def dim(self) -> bool:
-        """Whether it was summarised away: shown, but no longer told to the model."""
+        """Whether it was compacted: shown, but no longer sent to the model."""
         return self.message.compacted and not self.message.active
 
     @property
     def is_summary(self) -> bool:
-        """Whether it stands for others; nobody said it."""
+        """Whether it is the summary that replaces compacted messages."""
         return self.message.content.startswith(MARK)
 
     @property
     def images(self) -> int:
-        """How many pictures belong to it (they are named, not loaded)."""
+        """How many images it contains (they are named, not loaded)."""
         return count_images(self.message.parts)
 
 
@@ -75,10 +75,10 @@ Entry = Separator | MessageEntry
 
 
 def build_entries(messages: Sequence[Message]) -> tuple[Entry, ...]:
-    """Lay out stored messages.
+    """Return the entries for stored messages.
 
     Args:
-        messages: Oldest first; ``session_id`` changes where a compression chain goes on.
+        messages: Oldest first; ``session_id`` changes where a compaction lineage continues.
     """
     results = results_of_calls(messages)
     answered = frozenset(row.id for rows in results.values() for row in rows)
@@ -128,7 +128,7 @@ def _separators(before: Message | None, message: Message) -> list[Separator]:
 
 
 def summary_words(message: Message) -> str:
-    """``Earlier part summarised: 212 messages → about 1,900 tokens``."""
+    """Return ``Earlier part summarised: 212 messages → about 1,900 tokens``."""
     tokens = estimate_text(message.content)
     size = f"about {round(tokens, -2) if tokens >= _ROUNDED_FROM else tokens:,} tokens"
     if message.stands_for is None:
@@ -144,13 +144,13 @@ def _goes_on(before: Message, message: Message) -> bool:
 
 
 def local_day(timestamp: float) -> date | None:
-    """The day of a time in the local zone; None for a time no calendar has."""
+    """Return the local day of a timestamp; None if it is out of the calendar's range."""
     moment = local_time(timestamp)
     return None if moment is None else moment.date()
 
 
 def local_time(timestamp: float) -> datetime | None:
-    """A stored time in the local zone; None for a time no calendar has."""
+    """Return the local time of a timestamp; None if it is out of the calendar's range."""
     try:
         return datetime.fromtimestamp(timestamp).astimezone()
     except (ValueError, OverflowError, OSError):
@@ -158,7 +158,7 @@ def local_time(timestamp: float) -> datetime | None:
 
 
 def count_images(parts: Any) -> int:
-    """Number of pictures in structured content."""
+    """Return the number of images in structured content."""
     if not isinstance(parts, Iterable) or isinstance(parts, str | bytes):
         return 0
     kinds = (part.get("type") for part in parts if isinstance(part, dict))

@@ -1,7 +1,7 @@
-"""Which of the loaded messages have widgets. No Qt.
+"""The window of loaded messages that have widgets. No Qt.
 
-Loaded messages stay in memory as records; only a window of them is alive as widgets. Scrolling
-moves the window, and only beyond the loaded ones somebody has to read more.
+Loaded messages stay in memory as records; only a window of them has widgets. Scrolling moves the
+window, and more messages are read only beyond the loaded ones.
 """
 
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from hermes_desktop.ui.transcript.entries import Entry, MessageEntry, build_entr
 MAX_ALIVE = 300
 STEP = 60
 REFRESHED = 300
-"""How many of the last messages are read again when the session changed."""
+"""How many of the last messages are read again after the session changed."""
 _PAGE_LIMIT = 400
 
 
 class EntryWindow:
-    """The loaded messages, their entries, and the part of them that is shown."""
+    """The loaded messages, their entries, and the window of them that is shown."""
 
     def __init__(self) -> None:
         self.messages: tuple[Message, ...] = ()
@@ -44,11 +44,11 @@ class EntryWindow:
 
     @property
     def floor_id(self) -> int:
-        """Rows that come now have greater ids; 0 when the newest rows are not loaded."""
+        """The id that all new rows exceed; 0 when the newest rows are not loaded."""
         return 0 if self.has_newer else self.newest_id
 
     def set(self, messages: Sequence[Message], *, has_older: bool, has_newer: bool = False) -> None:
-        """Begin with the end of a conversation, or with a part in the middle of it."""
+        """Start with the end of a conversation, or with a part in the middle of it."""
         self.messages = tuple(messages)
         self.has_older = has_older
         self.has_newer = has_newer
@@ -57,7 +57,7 @@ class EntryWindow:
         self._low = max(self._high - MAX_ALIVE, 0)
 
     def prepend(self, messages: Sequence[Message], *, has_older: bool) -> None:
-        """Put older messages in front; the newest widgets go if there are too many."""
+        """Prepend older messages; the newest widgets are dropped if there are too many."""
         known = {message.id for message in self.messages}
         older = tuple(message for message in messages if message.id not in known)
         last = self.entries[self._high - 1].key if self._high else ""
@@ -70,7 +70,7 @@ class EntryWindow:
         self._high = min(self._high, MAX_ALIVE)
 
     def append(self, messages: Sequence[Message], *, has_newer: bool) -> None:
-        """Put newer messages behind; the oldest widgets go if there are too many."""
+        """Append newer messages; the oldest widgets are dropped if there are too many."""
         known = {message.id for message in self.messages}
         newer = tuple(message for message in messages if message.id not in known)
         self.messages += newer
@@ -83,7 +83,7 @@ class EntryWindow:
         self._low = max(self._low, self._high - MAX_ALIVE)
 
     def entry_of(self, message_id: int) -> MessageEntry | None:
-        """The entry that shows a message: its own, or that of the call it is the result of."""
+        """Return the entry that shows a message: its own, or that of the call it answers."""
         places = {message.id: place for place, message in enumerate(self.messages)}
         wanted = places.get(message_id, -1)
         shown = [entry for entry in self.entries if isinstance(entry, MessageEntry)]
@@ -91,11 +91,11 @@ class EntryWindow:
         return next(before, None)
 
     def refresh_until(self) -> Message | None:
-        """The message up to which it should be read again; None for to the end."""
+        """Return the message up to which to read again; None for the end."""
         return self.messages[-1] if self.has_newer and self.messages else None
 
     def refresh_from(self) -> Message | None:
-        """The message from which on the conversation should be read again."""
+        """Return the message from which to read the conversation again."""
         if not self.messages:
             return None
         return self.messages[max(len(self.messages) - REFRESHED, 0)]
@@ -108,13 +108,13 @@ class EntryWindow:
         follow: bool,
         has_newer: bool = False,
     ) -> None:
-        """Take in what was read again from :meth:`refresh_from` on.
+        """Replace the messages that were read again, starting at :meth:`refresh_from`.
 
         Args:
-            messages: What was read.
+            messages: The messages as read.
             has_older: Whether there are messages before the first of them.
-            follow: The person looks at the end, so that the window moves with it.
-            has_newer: Whether there are messages behind the last of them.
+            follow: Whether the end is visible, so that the window moves with it.
+            has_newer: Whether there are messages after the last of them.
         """
         was_end = self.at_end
         low_key = (
@@ -140,7 +140,7 @@ class EntryWindow:
             self._high = min(self._low + MAX_ALIVE, length)
 
     def grow_up(self) -> bool:
-        """Show older loaded entries; False when all loaded ones are shown."""
+        """Show older loaded entries; return False if all loaded ones are shown."""
         if self._low == 0:
             return False
         self._low = max(self._low - STEP, 0)
@@ -148,7 +148,7 @@ class EntryWindow:
         return True
 
     def grow_down(self) -> bool:
-        """Show newer loaded entries; False when the newest loaded one is shown."""
+        """Show newer loaded entries; return False if the newest loaded one is shown."""
         if self._high == len(self.entries):
             return False
         self._high = min(self._high + STEP, len(self.entries))
@@ -156,7 +156,7 @@ class EntryWindow:
         return True
 
     def to_end(self) -> bool:
-        """Show the newest loaded entries; False when they are shown already."""
+        """Show the newest loaded entries; return False if they are shown already."""
         if self._high == len(self.entries):
             return False
         self._high = len(self.entries)
@@ -164,7 +164,7 @@ class EntryWindow:
         return True
 
     def _untouched(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """Loaded messages before the part that was read again."""
+        """Return the loaded messages before the part that was read again."""
         first = self.refresh_from()
         if first is None:
             return ()

@@ -1,4 +1,4 @@
-"""Find in the loaded part of the transcript."""
+"""The find bar for the loaded part of the transcript."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -25,15 +25,15 @@ _MOST = 2_000
 
 
 class FindBar(QWidget):
-    """A line to type in, the number of hits, next and previous.
+    """A search field, the number of hits, and buttons for next and previous.
 
     Args:
-        texts: Gives the text widgets in order, each time something is searched.
-        theme: Colours of the signs on the buttons.
+        texts: Returns the text widgets in order; called for each search.
+        theme: Colors of the icons on the buttons.
 
     Signals:
-        hit: The widget of the hit that is current now; it must be brought into view.
-        closed: The person is done.
+        hit: The widget of the current hit; it must be scrolled into view.
+        closed: The bar was closed.
     """
 
     hit = Signal(QWidget)
@@ -69,7 +69,7 @@ class FindBar(QWidget):
         self._colour()
 
     def open_bar(self) -> None:
-        """Show the bar and take the keyboard."""
+        """Show the bar and focus it."""
         self.show()
         self.line.setFocus()
         self.line.selectAll()
@@ -81,7 +81,7 @@ class FindBar(QWidget):
         self.closed.emit()
 
     def search(self) -> None:
-        """Look for what is typed; the last hit, nearest to the newest message, is current."""
+        """Search for the typed text; the last hit, nearest to the newest message, is current."""
         self._hits, self._widgets = [], []
         wanted = self.line.text()
         if wanted.strip():
@@ -99,7 +99,7 @@ class FindBar(QWidget):
         self._go(self._current + 1)
 
     def step_back(self) -> None:
-        """Go to the hit before, from the first one to the last."""
+        """Go to the previous hit, from the first one to the last."""
         self._go(self._current - 1)
 
     @override
@@ -114,7 +114,7 @@ class FindBar(QWidget):
 
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Esc in the line closes the bar and nothing else in the window."""
+        """Handle Esc in the field: close the bar and nothing else in the window."""
         overrides = event.type() == QEvent.Type.ShortcutOverride
         if overrides and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
             event.accept()

@@ -1,4 +1,4 @@
-"""Shows, or asks for, more messages when an edge of the shown part comes into reach."""
+"""Loading of more messages when scrolling comes near an edge of the shown part."""
 
 from PySide6.QtCore import QObject, Signal
 
@@ -7,15 +7,15 @@ from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
 
 
 class Growing(QObject):
-    """Moves the window of entries with the scrolling.
+    """Controller that moves the window of entries when the view is scrolled.
 
     Args:
-        area: Says when an edge is near.
-        filling: Whose window is moved.
+        area: Signals when an edge is near.
+        filling: The owner of the window.
 
     Signals:
-        older_wanted: Messages before the given one are to be read.
-        newer_wanted: Those after the given one.
+        older_wanted: Read messages before the given one.
+        newer_wanted: Read messages after the given one.
     """
 
     older_wanted = Signal(object)
@@ -31,15 +31,15 @@ class Growing(QObject):
         area.near_bottom.connect(self._down)
 
     def reset(self) -> None:
-        """Another conversation: whatever was asked for is not awaited any more."""
+        """Forget pending requests after a change of the conversation."""
         self._loading_older = self._loading_newer = False
 
     def older_done(self) -> None:
-        """Older messages came, or could not be read; scrolling up asks again."""
+        """Record that reading older messages ended; after a failure, scrolling up tries again."""
         self._loading_older = False
 
     def newer_done(self) -> None:
-        """Newer messages came, or could not be read; scrolling down asks again."""
+        """Record that reading newer messages ended; after a failure, scrolling down tries again."""
         self._loading_newer = False
 
     def _up(self) -> None:

@@ -1,4 +1,4 @@
-"""Opening a transcript at one message: where it comes to rest, and the mark that says which."""
+"""Opening of a transcript at one message: scrolling to it and highlighting it."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ _ROOM = 6
 
 
 class Mark(QWidget):
-    """A frame around one message of the column; lets the pointer through."""
+    """A frame around one message of the column, transparent for mouse events."""
 
     def __init__(self, theme: Theme, column: QWidget) -> None:
         super().__init__(column)
@@ -38,11 +38,11 @@ class Mark(QWidget):
 
 
 class Landing:
-    """Brings the awaited message into view once it has a widget, and marks it for a moment.
+    """Controller that scrolls to the target message once it has a widget and highlights it briefly.
 
     Args:
         area: Shows the messages.
-        theme: Colours.
+        theme: Colors.
     """
 
     def __init__(self, area: TranscriptScroll, theme: Theme) -> None:
@@ -56,26 +56,26 @@ class Landing:
 
     @property
     def aimed(self) -> bool:
-        """Whether a message is awaited."""
+        """Whether there is a target message."""
         return bool(self._key)
 
     def aim(self, key: str) -> None:
-        """Await the widget of an entry; "" awaits none."""
+        """Set the key of the target entry; "" for none."""
         self.clear()
         self._key = key
 
     def clear(self) -> None:
-        """Take the mark away, and await nothing."""
+        """Remove the highlight and the target."""
         self._key = self._shown_key = ""
         self._fade.stop()
         self.mark.hide()
 
     def lacks(self, entries: Iterable[Entry]) -> bool:
-        """Whether the awaited message is not among these."""
+        """Return whether the target message is not among these entries."""
         return self.aimed and all(entry.key != self._key for entry in entries)
 
     def land(self) -> None:
-        """Scroll to the awaited message and mark it."""
+        """Scroll to the target message and highlight it."""
         key, self._key = self._key, ""
         item = self._area.column.item(key)
         if item is None:

@@ -1,4 +1,4 @@
-"""What a person can do with a message: its menu, its links, its rest, its code."""
+"""The actions of a message: context menu, links, loading of the rest, coloring of code."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,10 +18,10 @@ from hermes_desktop.ui.transcript.parsing import (
 
 
 class MessageActions(QObject):
-    """Connects the signals of every message widget of one view.
+    """Controller connected to the signals of every message widget of one view.
 
     Args:
-        calls: Runs the parsing of more text and the colouring of code.
+        calls: Runs the parsing of more text and the coloring of code.
         parent: The view; menus open over it.
 
     Signals:
@@ -37,7 +37,7 @@ class MessageActions(QObject):
         self._colouring = Colouring(calls, self)
 
     def connect_message(self, widget: MessageWidget) -> None:
-        """Take care of a new widget, before it is filled."""
+        """Connect the signals of a new widget, before it is filled."""
         widget.link_wanted.connect(self.link_wanted)
         widget.code_shown.connect(self._colouring.colour)
         widget.menu_wanted.connect(partial(self.open_menu, widget))

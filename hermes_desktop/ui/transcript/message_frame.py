@@ -1,4 +1,4 @@
-"""What stands around the text of a message: name and time, and the person's block of colour."""
+"""The frame of a message: name and time, and the colored block behind the user's messages."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ TINT_SIDE = 12
 
 
 class HeaderRow(Fitted):
-    """``Hermes · 14:02``."""
+    """The header of a message: ``Hermes · 14:02``."""
 
     def __init__(self, name: str, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,14 +33,14 @@ class HeaderRow(Fitted):
         self.restyle(look)
 
     def restyle(self, look: Look) -> None:
-        """Take other colours."""
+        """Apply other colors."""
         self.name.setFont(scaled(look.caption_font, 1.0, weight=QFont.Weight.DemiBold))
         self.time.setFont(look.caption_font)
         tint(self.name, look.palette.text)
         tint(self.time, look.palette.secondary_text)
 
     def set_moment(self, moment: datetime | None) -> None:
-        """Say when."""
+        """Show the time."""
         written = clock_time(moment)
         self.time.setText(f"· {written}" if written else "")
         self.setToolTip(full_time(moment))
@@ -51,7 +51,7 @@ class HeaderRow(Fitted):
 
 
 class Tinted(Stack):
-    """Rows on a rounded block of colour."""
+    """Rows on a rounded block of color."""
 
     def __init__(self, colour: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)

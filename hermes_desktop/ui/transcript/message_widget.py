@@ -1,4 +1,4 @@
-"""One message: who and when, thinking, text, pictures named, tool calls."""
+"""The widget of one message: author and time, reasoning, text, image count, tool calls."""
 
 import itertools
 import time
@@ -31,7 +31,7 @@ _BLOCKS_PER_SLICE = 4
 
 
 def speaker_of(role: str) -> Speaker:
-    """Who is shown as the author of a role; roles we do not know are shown as the system's."""
+    """Return the author shown for a role; unknown roles are shown as the system's."""
     if role == "user":
         return "user"
     return "assistant" if role in {"assistant", "tool"} else "system"
@@ -39,12 +39,12 @@ def speaker_of(role: str) -> Speaker:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A message understood, made on a worker thread.
+    """A parsed message, created on a worker thread.
 
     Attributes:
-        blocks: Of the shown part of the content.
-        reasoning: Of the thinking, parsed like the content.
-        shown: How many characters of the content ``blocks`` stand for.
+        blocks: The blocks of the shown part of the content.
+        reasoning: The blocks of the reasoning, parsed like the content.
+        shown: How many characters of the content ``blocks`` represent.
     """
 
     blocks: tuple[Block, ...]
@@ -53,18 +53,18 @@ class Parsed:
 
 
 class MessageWidget(Stack):
-    """Shows one message of any author.
+    """A widget for one message of any author.
 
     Args:
-        look: Colours and fonts.
-        speaker: Whose message it is.
-        dim: Drawn in the secondary colour (summarised away, or the system's).
+        look: Colors and fonts.
+        speaker: The author.
+        dim: Whether it is drawn in the secondary color (compacted, or the system's).
 
     Signals:
-        menu_wanted: Context menu at a global point, asked for on a widget.
+        menu_wanted: Open the context menu at a global point, for a widget.
         link_wanted: A link was clicked.
-        code_shown: A segment with code is complete and may be coloured.
-        more_wanted: The rest of a very long message is asked for.
+        code_shown: A segment with code is complete and may be colored.
+        more_wanted: Show the rest of a very long message.
     """
 
     menu_wanted = Signal(QPoint, QWidget)
@@ -104,9 +104,9 @@ class MessageWidget(Stack):
         """Build everything for a stored message, in steps of a few milliseconds.
 
         Args:
-            entry: What to show.
-            parsed: Its content, understood.
-            width: In pixels, for which it will be laid out.
+            entry: The entry to show.
+            parsed: Its parsed content.
+            width: The width in pixels for which it will be laid out.
         """
         inner = width - 2 * TINT_SIDE if self._block is not None else width
         self._take(entry)
@@ -134,7 +134,7 @@ class MessageWidget(Stack):
         yield from self._show_calls(entry.calls)
 
     def update_entry(self, entry: MessageEntry) -> None:
-        """Show what is new of the same message: its calls, and whether its head stands."""
+        """Show changes of the same message: its calls, and whether it has a header."""
         self._take(entry)
         for _ in self._show_calls(entry.calls):
             pass
@@ -150,7 +150,7 @@ class MessageWidget(Stack):
 
         Args:
             blocks: The next part.
-            shown: How many characters are shown with it.
+            shown: How many characters are shown including it.
         """
         self._shown = shown
         waiting = iter(blocks)
@@ -169,7 +169,7 @@ class MessageWidget(Stack):
         timer.start()
 
     def set_plain(self, text: str, moment: datetime | None) -> None:
-        """Show what was typed, before its row is stored."""
+        """Show typed text before its row is stored."""
         self.source = text
         for block in parse_plain(text):
             self.body.append(block)
@@ -177,18 +177,18 @@ class MessageWidget(Stack):
         self.set_moment(moment)
 
     def set_moment(self, moment: datetime | None) -> None:
-        """Say when it was written."""
+        """Set the time at which it was written."""
         self._moment = moment
         self._header.set_moment(moment)
         self._name_segments()
 
     def set_header(self, shown: bool) -> None:  # noqa: FBT001 - a state of one meaning
-        """Show or hide name and time (hidden where the same author goes on)."""
+        """Show or hide name and time (hidden where the same author continues)."""
         self._header.setVisible(shown)
 
     @property
     def has_header(self) -> bool:
-        """Whether name and time stand above it."""
+        """Whether name and time are shown above it."""
         return not self._header.isHidden()
 
     def _take(self, entry: MessageEntry) -> None:
@@ -198,14 +198,14 @@ class MessageWidget(Stack):
         self.set_moment(local_time(entry.message.timestamp))
 
     def show_call(self, call: ToolCall) -> ToolLine:
-        """Show one more call, below those that are there."""
+        """Show one more call below the existing ones."""
         line = ToolLine(call, self.look)
         self._lines.append(line)
         self.add_row(line, gap=_GAP if len(self._lines) == 1 else 2)
         return line
 
     def _show_calls(self, calls: Sequence[ToolCall]) -> Iterator[None]:
-        """Bring the lines up to date; those that are there stay, open or folded."""
+        """Update the lines; existing ones are kept, expanded or collapsed."""
         known = {line.call.call_id: line for line in self._lines}
         if len(known) < len(self._lines) or list(known) != [c.call_id for c in calls][: len(known)]:
             self._drop_lines()
@@ -235,24 +235,24 @@ class MessageWidget(Stack):
 
     def _want_more(self) -> None:
         if self._more is not None:
-            self._more.button.setEnabled(False)  # until the part that is coming stands here
+            self._more.button.setEnabled(False)  # until the requested part is shown
             self.more_wanted.emit()
 
     # -------------------------------------------------------------------------- streaming
     def stream_text(self, update: StreamUpdate) -> None:
-        """Take the next state of the reply's text."""
+        """Apply the next state of the reply's text."""
         self.body.update_stream(update)
         self._main.setVisible(bool(self.body.blocks))
 
     def stream_thinking(self, update: StreamUpdate) -> None:
-        """Take the next state of the model's thinking, which is shown folded."""
+        """Apply the next state of the model's reasoning, which is shown collapsed."""
         self._show_thinking()
         self._thinking_body().update_stream(update)
 
     # ------------------------------------------------------------------------------- words
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """Every widget with text, thinking only when it is open."""
+        """All widgets with text; those of the reasoning only while it is expanded."""
         thinking: tuple[Segment, ...] = ()
         if self._thinking is not None and self._thinking.isVisible():
             thinking = self._thinking.segments
@@ -271,12 +271,12 @@ class MessageWidget(Stack):
         return tuple(self._lines)
 
     def plain(self) -> str:
-        """The text without marks."""
+        """Return the text without markup."""
         return plain_text(self.body.blocks)
 
     # ------------------------------------------------------------------------------ colours
     def restyle(self, look: Look) -> None:
-        """Draw everything with other colours."""
+        """Redraw everything with other colors."""
         self.look = look
         self._header.restyle(look)
         for row in self.rows:
@@ -326,7 +326,8 @@ class MessageWidget(Stack):
     def _show_thinking(self) -> None:
         if self._thinking is not None:
             return
-        # Folded it stands in no layout; without a parent it would outlive the message, and keep it.
+        # Collapsed, it is in no layout; without a parent it would outlive the message and keep a
+        # reference to it.
         body = Body(self.look, self.look.palette.secondary_text, self)
         body.hide()
         body.segment_made.connect(self._segment_made)

@@ -1,4 +1,4 @@
-"""What lies over the transcript: the way back to the newest message, and the veil while loading."""
+"""Overlays of the transcript: the button to the newest message, and the veil while loading."""
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
@@ -7,12 +7,12 @@ from typing_extensions import override
 
 _MARGIN = 16
 _LEAST = 4
-"""How many times as high as the button an area must be to have it in it."""
+"""Minimum height of an area that shows the button, as a multiple of the button's height."""
 _LINE = 3
 
 
 class JumpButton(QPushButton):
-    """Shown while the newest message is out of sight."""
+    """A button that is shown while the newest message is out of view."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("↓  Jump to latest", parent)
@@ -21,7 +21,7 @@ class JumpButton(QPushButton):
         self.hide()
 
     def place(self, area: QRect, *, shown: bool) -> None:
-        """Stand at the foot of an area of the parent, in the middle; nowhere if that is too low."""
+        """Place the button at the bottom center of an area; hide it if the area is too low."""
         size = self.sizeHint()
         left = area.center().x() - size.width() // 2
         top = area.bottom() - size.height() - _MARGIN
@@ -32,7 +32,7 @@ class JumpButton(QPushButton):
 
 
 class Veil(QWidget):
-    """Greys what is below it, lets nothing through, and shows a progress line at the top."""
+    """A veil that greys what is below it, blocks input, and shows a progress line at the top."""
 
     def __init__(self, over: QWidget) -> None:
         super().__init__(over)
@@ -47,7 +47,7 @@ class Veil(QWidget):
         over.installEventFilter(self)
 
     def set_state(self, *, greyed: bool, busy: bool, colour: str) -> None:
-        """Take a state; both off hides it."""
+        """Set the state; the veil is hidden when neither applies."""
         self._colour = QColor(colour)
         self._colour.setAlphaF(0.55)
         self._greyed = greyed

@@ -1,4 +1,4 @@
-"""Understanding messages and colouring code on a worker thread, results back on the main thread."""
+"""Parsing of messages and coloring of code on a worker thread; results on the main thread."""
 
 import contextlib
 import logging
@@ -23,15 +23,15 @@ from hermes_desktop.ui.widgets.main_thread import MainThreadCalls
 log = logging.getLogger(__name__)
 
 SHOWN_AT_FIRST = 100_000
-"""Characters of one message that are shown before the person asks for more."""
+"""Characters of one message that are shown before the user requests more."""
 
 
 def parse_entry(entry: MessageEntry) -> Parsed:
-    """Understand one message. Runs on any thread."""
+    """Parse one message. Runs on any thread."""
     message = entry.message
     if message.role == "tool":
         return Parsed((), (), len(message.content))
-    if entry.is_summary:  # nobody said it: it is folded
+    if entry.is_summary:  # it is the program's, not an author's: it is collapsed
         text = summary_text({"content": message.content})[:SHOWN_AT_FIRST]
         return Parsed((), parse_markdown(text), len(message.content))
     shown = cut_at_line(message.content, 0, SHOWN_AT_FIRST)
@@ -44,14 +44,14 @@ def parse_entry(entry: MessageEntry) -> Parsed:
 
 
 def parse_part(role: str, text: str) -> tuple[Block, ...]:
-    """Markdown for the assistant's text; everybody else's is shown as it was typed."""
+    """Parse text as Markdown if it is the assistant's; any other is shown as it was typed."""
     if speaker_of(role) == "assistant":
         return parse_markdown(text)
     return parse_plain(text)
 
 
 def cut_at_line(text: str, start: int, length: int) -> int:
-    """Where to stop so that at most ``length`` characters are taken, at a line end if possible."""
+    """Return the end of at most ``length`` characters, at a line end if possible."""
     end = start + length
     if end >= len(text):
         return len(text)
@@ -63,8 +63,9 @@ def cut_at_line(text: str, start: int, length: int) -> int:
 class _Call:
     """A call on its way to the worker and back.
 
-    The worker refers to this object, and drops it, but to nothing in it: what the functions refer
-    to, widgets above all, is released on the main thread, which empties it in :meth:`deliver`.
+    The worker holds and drops a reference to this object, but to nothing in it: what the functions
+    refer to, widgets above all, is released on the main thread, which empties the object in
+    :meth:`deliver`.
     """
 
     owner: "BackgroundCalls | None"
@@ -83,7 +84,7 @@ class _Call:
         self.main_thread.post(self.deliver)
 
     def deliver(self) -> None:
-        """Pass on the result, unless the page is gone. Runs on the main thread."""
+        """Pass the result on, unless the page is gone. Runs on the main thread."""
         owner, then, outcome = self.owner, self.then, self.outcome
         self.owner = self.call = self.then = None
         self.outcome = Future()
@@ -96,7 +97,7 @@ class _Call:
 
 
 class BackgroundCalls(QObject):
-    """Runs calls on a worker and hands their results to functions on the main thread."""
+    """A runner of calls on a worker thread that passes their results to the main thread."""
 
     def __init__(
         self, workers: WorkerThreads, main_thread: MainThreadCalls, parent: QObject | None = None
@@ -106,16 +107,16 @@ class BackgroundCalls(QObject):
         self._main_thread = main_thread
 
     def run(self, call: Callable[[], Any], then: Callable[[Any], None]) -> None:
-        """Start ``call`` on the worker; ``then`` gets its result here, unless this is deleted."""
+        """Run ``call`` on the worker and pass its result to ``then``, unless this was deleted."""
         with contextlib.suppress(RuntimeError):  # the page is closing
             self._workers.submit(_Call(self, call, then, self._main_thread).work)
 
 
 class Colouring(QObject):
-    """Colours code segments when they are complete.
+    """A controller that colors code segments when they are complete.
 
-    An object of Qt, because PySide keeps a weak reference for good for each signal that was ever
-    connected to a method of a plain one.
+    It is a ``QObject``, because PySide permanently keeps a weak reference for each signal that was
+    ever connected to a method of a plain object.
     """
 
     def __init__(self, calls: BackgroundCalls, parent: QObject | None = None) -> None:
@@ -123,7 +124,7 @@ class Colouring(QObject):
         self._calls = calls
 
     def colour(self, segment: CodeSegment) -> None:
-        """Find the colours of a segment on the worker, then paint them in idle slices."""
+        """Compute the colors of a segment on the worker, then apply them in idle slices."""
         text, language = segment.displayed, segment.block.language
         if not language or len(text) > MAX_HIGHLIGHTED:
             return
@@ -136,5 +137,5 @@ class Colouring(QObject):
 
 
 def parse_batch(entries: Sequence[MessageEntry]) -> list[tuple[MessageEntry, Parsed]]:
-    """Understand several messages in one hop. Runs on the worker."""
+    """Parse several messages in one call. Runs on the worker."""
     return [(entry, parse_entry(entry)) for entry in entries]

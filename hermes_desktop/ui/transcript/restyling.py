@@ -1,4 +1,4 @@
-"""Redraws the transcript in other colours: what is in sight at once, the rest in slices."""
+"""Redrawing of the transcript in other colors: visible items at once, the rest in slices."""
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -14,11 +14,11 @@ _PER_SLICE = 6
 
 
 class Restyling(QObject):
-    """Takes the items of a column to another look.
+    """Controller that applies a new style to the items of a column.
 
     Args:
-        area: Whose column; items near its place go first.
-        look: The look everything has now.
+        area: The scroll area with the column; items near its position come first.
+        look: The current style of all items.
     """
 
     def __init__(self, area: TranscriptScroll, look: Look) -> None:
@@ -29,7 +29,7 @@ class Restyling(QObject):
         self._timer.timeout.connect(self._some)
 
     def begin(self, look: Look) -> None:
-        """Go on to another look."""
+        """Start to apply another style."""
         self._look = look
         self._timer.start()
         self._some()
@@ -45,7 +45,7 @@ class Restyling(QObject):
 
 
 def restyle(widget: Fitted, look: Look) -> None:
-    """Give a widget a look, if it has not got it."""
+    """Apply a style to a widget, unless it has it already."""
     if isinstance(widget, Restyled) and widget.look != look:
         widget.restyle(look)
 

@@ -1,4 +1,4 @@
-"""The scrolled column: keeps what is read in its place whatever changes around it."""
+"""The scroll area of the column: keeps the visible position when the content around it changes."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QShowEvent
@@ -14,12 +14,12 @@ _NEAR_EDGE = 900
 
 
 class TranscriptScroll(QScrollArea):
-    """Scrolls a :class:`Column`; sticks to the end while the end is in view.
+    """A scroll area for a :class:`Column` that sticks to the end while the end is visible.
 
     Signals:
-        near_top: The beginning of the shown part comes into reach.
-        near_bottom: So does the end of the shown part.
-        place_changed: The person, or a change of content, moved what is in view.
+        near_top: The beginning of the shown part is near.
+        near_bottom: The end of the shown part is near.
+        place_changed: The visible part moved, by the user or by a change of content.
     """
 
     near_top = Signal()
@@ -49,7 +49,7 @@ class TranscriptScroll(QScrollArea):
 
     @property
     def at_end(self) -> bool:
-        """Whether the end of the shown part is in view."""
+        """Whether the end of the shown part is visible."""
         bar = self.verticalScrollBar()
         return bar.value() >= bar.maximum() - NEAR_END
 
@@ -59,7 +59,7 @@ class TranscriptScroll(QScrollArea):
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
     def bring_into_view(self, widget: QWidget, y: int, height: int) -> None:
-        """Scroll so that a part of a widget of the column is in view."""
+        """Scroll so that a part of a widget of the column is visible."""
         top = widget.mapTo(self.column, widget.rect().topLeft()).y() + y
         bar = self.verticalScrollBar()
         page = self.viewport().height()
@@ -70,7 +70,7 @@ class TranscriptScroll(QScrollArea):
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        # The bar's place stays free without it: no text moves when it comes.
+        # Space is reserved for a hidden bar, so that no text moves when it appears.
         self.column.set_width(self.width() - self.verticalScrollBar().sizeHint().width())
         self._after_geometry()
 
@@ -100,18 +100,18 @@ class TranscriptScroll(QScrollArea):
 
     @override
     def ensureVisible(self, x: int, y: int, xmargin: int = 50, ymargin: int = 50) -> None:
-        """Nothing: a text that takes the focus must not move the transcript."""
+        """Do nothing, because a text that takes the focus must not scroll the transcript."""
 
     # ------------------------------------------------------------------------------ anchor
     def _remember(self) -> None:
-        """Note where the items in view, and those below, stand on screen."""
+        """Record the screen positions of the visible items and of those below."""
         top = self.verticalScrollBar().value()
         items = self.column.items
         self._moving = True
         self._places = [(id(item.widget), item.y - top) for item in items if item.bottom > top]
 
     def _restore(self) -> None:
-        """Put the first item that is still there back to its place on screen."""
+        """Restore the screen position of the first item that still exists."""
         bar = self.verticalScrollBar()
         if self.stick:
             bar.setValue(bar.maximum())

@@ -1,4 +1,4 @@
-"""Lines with words between messages, and the block that says why there is no reply."""
+"""Separator lines with text, and the block that explains a missing reply."""
 
 from datetime import date
 
@@ -27,7 +27,7 @@ _WORDS = {
 
 
 def separator_words(separator: Separator, today: date) -> str:
-    """What stands on the line."""
+    """Return the text of the line."""
     if separator.day is not None:
         return day_text(separator.day, today)
     if separator.words:
@@ -36,7 +36,7 @@ def separator_words(separator: Separator, today: date) -> str:
 
 
 class SeparatorWidget(Fitted):
-    """Words in the middle of a thin line."""
+    """Text in the middle of a thin line."""
 
     def __init__(self, words: str, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,7 +45,7 @@ class SeparatorWidget(Fitted):
         self.setAccessibleName(words)
 
     def restyle(self, look: Look) -> None:
-        """Take other colours."""
+        """Apply other colors."""
         self.look = look
         self.update()
 
@@ -70,11 +70,11 @@ class SeparatorWidget(Fitted):
 
 
 class FailureBlock(Stack):
-    """Title, detail and hint of a turn that failed.
+    """Title, detail and hint of a failed turn.
 
     Signals:
-        again: The person wants the same message sent once more.
-        settings_wanted: The settings are wanted: a page, and a setting on it, or "" for either.
+        again: Send the same message again.
+        settings_wanted: Open the settings: a page, and a setting on it, or "" for either.
     """
 
     again = Signal()
@@ -96,7 +96,7 @@ class FailureBlock(Stack):
         self.add_row(self.retry, gap=10)
 
     def restyle(self, look: Look) -> None:
-        """Take other colours."""
+        """Apply other colors."""
         self.look = look
         for row in self._words:
             self.remove_row(row)
@@ -142,7 +142,7 @@ class FailureBlock(Stack):
 
 
 def gap_between(before: Item | None, item: Item) -> int:
-    """Pixels above an item: less distance where the same author goes on without a new header."""
+    """Return the gap above an item in pixels; smaller where an author continues without header."""
     if isinstance(item.widget, MessageWidget) and not item.widget.has_header:
         return CLOSE_GAP
     if before is not None and isinstance(item.widget, FailureBlock):

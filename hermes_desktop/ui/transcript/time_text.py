@@ -1,4 +1,4 @@
-"""Times and days in the words of the locale."""
+"""Times and days as display text in the locale's format."""
 
 from datetime import date, datetime
 
@@ -9,7 +9,7 @@ _LONG = QLocale.FormatType.LongFormat
 
 
 def clock_time(moment: datetime | None) -> str:
-    """Hours and minutes; "" for a time that no calendar has."""
+    """Return hours and minutes; "" for a missing time."""
     if moment is None:
         return ""
     time = QTime(moment.hour, moment.minute)
@@ -20,7 +20,7 @@ def clock_time(moment: datetime | None) -> str:
 
 
 def full_time(moment: datetime | None) -> str:
-    """Day and time with seconds, for tooltips and screen readers."""
+    """Return day and time with seconds, for tool tips and screen readers."""
     if moment is None:
         return "at an unknown time"
     day = QDate(moment.year, moment.month, moment.day)
@@ -29,7 +29,7 @@ def full_time(moment: datetime | None) -> str:
 
 
 def day_text(day: date, today: date) -> str:
-    """``Today``, ``Yesterday``, else the day in words, with the year if it is another one."""
+    """Return ``Today``, ``Yesterday``, else the day's name, with the year if it is another one."""
     age = (today - day).days
     if age in {0, 1}:
         return "Today" if age == 0 else "Yesterday"

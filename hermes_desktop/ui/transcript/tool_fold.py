@@ -1,4 +1,4 @@
-"""A tool call as one folded line; open, its arguments and its result."""
+"""A tool call as one collapsible line; expanded, it shows its arguments and its result."""
 
 from collections.abc import Callable, Iterator
 
@@ -27,11 +27,11 @@ _A_MINUTE = 60
 
 
 class ToolLine(Fold):
-    """A call from its beginning to its stored result, in one place.
+    """The line of a call from its start to its stored result.
 
     Args:
-        call: What is known of it.
-        look: Colours and fonts.
+        call: The known part of the call.
+        look: Colors and fonts.
     """
 
     def __init__(self, call: ToolCall, look: Look, parent: QWidget | None = None) -> None:
@@ -41,28 +41,28 @@ class ToolLine(Fold):
 
     @property
     def call(self) -> ToolCall:
-        """What is stored of it."""
+        """The call as stored."""
         return self._call
 
     @property
     def state(self) -> CallState | None:
-        """What it is doing, while its turn runs."""
+        """The live state of the call, while its turn runs."""
         return self._state
 
     def show_call(self, call: ToolCall, now: float = 0.0) -> None:
-        """Show what is stored by now."""
+        """Show what is stored so far."""
         if call != self._call:
             self._call = call
             self.renew()
         self._say(now)
 
     def show_state(self, state: CallState | None, now: float) -> None:
-        """Show what it is doing; None: its turn is over."""
+        """Show the live state; None after its turn has ended."""
         self._state = state
         self._say(now)
 
     def offer_stop(self, stop: Callable[[], object] | None) -> None:
-        """Offer to stop the reply here; None takes the offer away."""
+        """Show a button that stops the reply; None removes it."""
         if (stop is None) != (self.line.extra is None):
             if self.line.extra is not None:
                 self.line.extra.hide()
@@ -102,12 +102,12 @@ class ToolLine(Fold):
 
 
 def words_for(call: ToolCall, state: CallState | None, now: float) -> FoldWords:
-    """What stands on the line of a call.
+    """Return the content of a call's line.
 
     Args:
-        call: What is stored of it.
-        state: What it is doing, while its turn runs.
-        now: Epoch seconds, for how long it runs.
+        call: The call as stored.
+        state: Its live state, while its turn runs.
+        now: Epoch seconds, for the elapsed time.
     """
     seconds = call.seconds
     mark: Mark = ""
@@ -134,13 +134,13 @@ def words_for(call: ToolCall, state: CallState | None, now: float) -> FoldWords:
 
 
 def running_text(seconds: float | None) -> str:
-    """How long something has been running: whole seconds, nothing in its first."""
+    """Return the elapsed time of a call: whole seconds, "" within the first."""
     whole = int(seconds or 0.0)
     return f"{whole} s" if 0 < whole < _A_MINUTE else duration_text(float(whole) if whole else None)
 
 
 def cut_text(title: str, text: str, look: Look) -> list[Fitted]:
-    """Text in the fixed font; a long one is cut and followed by a button that shows the rest."""
+    """Return text in the fixed font; a long one is cut and followed by a button for the rest."""
     shown = beginning(text)
     panel = CodeSegment(CodeBlock(title, shown), look, source=text)
     if len(shown) == len(text):
@@ -168,7 +168,7 @@ def cut_text(title: str, text: str, look: Look) -> list[Fitted]:
 
 
 def beginning(text: str) -> str:
-    """The part of a long text that is shown first; the text itself when it is not long."""
+    """Return the first part of a long text, or the text itself if it is not long."""
     if len(text) <= SHOWN_CHARACTERS and text.count("\n") <= SHOWN_LINES:
         return text
     lines = text[:SHOWN_CHARACTERS].split("\n")[:SHOWN_LINES]
@@ -176,7 +176,7 @@ def beginning(text: str) -> str:
 
 
 def size_text(characters: int) -> str:
-    """About how long a text is: ``3,200 characters``, ``48 KB``, ``1.2 MB``."""
+    """Return the approximate size of a text: ``3,200 characters``, ``48 KB``, ``1.2 MB``."""
     if characters < 10_000:  # noqa: PLR2004
         return f"{characters:,} characters"
     if characters < 1_000_000:  # noqa: PLR2004
@@ -185,7 +185,7 @@ def size_text(characters: int) -> str:
 
 
 def _growing(title: str, text: str, shown: int) -> Iterator[CodeBlock]:
-    """The same block with more and more of its text, so that no step takes long."""
+    """Yield the block with more and more of its text, so that no step takes long."""
     while shown < len(text):
         shown = min(shown + _SLICE, len(text))
         yield CodeBlock(title, text[:shown])

@@ -1,4 +1,4 @@
-"""The transcript of one session: stored messages, open replies, and finding one's way in them."""
+"""The transcript of one session: stored messages, open replies, and navigation."""
 
 import time
 from collections.abc import Iterator
@@ -33,27 +33,28 @@ from hermes_desktop.ui.widgets.main_thread import MainThreadCalls
 from hermes_desktop.ui.widgets.theme import Theme
 
 REPAINT_MS = 50
-"""Between two repaints of a reply that streams."""
+"""Milliseconds between two repaints of a streamed reply."""
 
 
 class TranscriptView(QWidget):
-    """Shows one conversation. Main thread only.
+    """A view of one conversation. Main thread only.
 
     Args:
-        theme: Its palette is followed while the program runs.
-        workers: Where messages are parsed and code is coloured.
+        theme: Changes of its palette are applied while the program runs.
+        workers: The threads that parse messages and color code.
         parent: The parent widget.
 
     Signals:
-        older_wanted: Messages before the given one are wanted; answer with :meth:`prepend` or
+        older_wanted: Read messages before the given one; respond with :meth:`prepend` or
             :meth:`older_failed`.
-        newer_wanted: Those after the given one; answer with :meth:`append` or :meth:`newer_failed`.
-        latest_wanted: The end of the conversation; answer with :meth:`set_page`.
+        newer_wanted: Read messages after the given one; respond with :meth:`append` or
+            :meth:`newer_failed`.
+        latest_wanted: Read the end of the conversation; respond with :meth:`set_page`.
         link_wanted: A link was clicked; holds its address. Nothing was opened.
-        retry_wanted: A failed turn is to be tried again; holds its id and its prompt.
-        settings_wanted: A failure can be put right at this page and setting; either may be "".
-        stop_wanted: The reply in the shown session is to be stopped.
-        first_painted: The end of a conversation given to :meth:`set_page` is on screen.
+        retry_wanted: Retry a failed turn; holds its id and its prompt.
+        settings_wanted: A failure can be fixed at this page and setting; either may be "".
+        stop_wanted: Stop the reply in the shown session.
+        first_painted: The first part of a conversation given to :meth:`set_page` is on screen.
     """
 
     older_wanted = Signal(object)
@@ -111,7 +112,7 @@ class TranscriptView(QWidget):
 
     @property
     def window_of_entries(self) -> EntryWindow:
-        """The loaded messages and which of them show; another one for another conversation."""
+        """The loaded messages and the shown part; a new object for each conversation."""
         return self._filling.window
 
     def _retarget(self) -> None:
@@ -119,11 +120,11 @@ class TranscriptView(QWidget):
 
     # --------------------------------------------------------------------------- contents
     def set_page(self, page: TranscriptPage, *, at: int | None = None) -> None:
-        """Show another conversation; what was shown goes once there is something.
+        """Show another conversation; the old one stays until the first part is ready.
 
         Args:
             page: Its messages.
-            at: Come to rest at this message and mark it; None for the end.
+            at: The message to scroll to and highlight; None for the end.
         """
         self._growing.reset()
         self._filling.fresh = True
@@ -138,39 +139,39 @@ class TranscriptView(QWidget):
         self._retarget()
 
     def prepend(self, page: TranscriptPage) -> None:
-        """Put older messages in front; what is read stays where it is on screen."""
+        """Prepend older messages; what is visible keeps its position."""
         self._growing.older_done()
         self.window_of_entries.prepend(page.messages, has_older=page.has_older)
         self._retarget()
 
     def append(self, page: TranscriptPage) -> None:
-        """Put newer messages behind; what is read stays where it is on screen."""
+        """Append newer messages; what is visible keeps its position."""
         self._growing.newer_done()
         self.area.stick = False
         self.window_of_entries.append(page.messages, has_newer=page.has_newer)
         self._retarget()
 
     def newer_failed(self) -> None:
-        """Newer messages could not be read; scrolling down asks again."""
+        """Record that newer messages could not be read; scrolling down requests them again."""
         self._growing.newer_done()
 
     def older_failed(self) -> None:
-        """Older messages could not be read; scrolling up asks again."""
+        """Record that older messages could not be read; scrolling up requests them again."""
         self._growing.older_done()
 
     def refresh_from(self) -> Message | None:
-        """From which message on the conversation must be read for :meth:`apply_refresh`."""
+        """Return the message from which to read the conversation for :meth:`apply_refresh`."""
         return self.window_of_entries.refresh_from()
 
     def apply_refresh(
         self, page: TranscriptPage, *, stored_before: frozenset[str] = frozenset()
     ) -> None:
-        """Take in what another look at the conversation found; unchanged widgets stay untouched.
+        """Apply another read of the conversation; unchanged widgets are not touched.
 
         Args:
-            page: What was found.
-            stored_before: Turns that were stored before the look; those whose rows it did not
-                find were undone and are no longer shown.
+            page: The messages as read.
+            stored_before: Turns that were stored before the read; those whose rows it did not
+                contain were undone and are no longer shown.
         """
         self.window_of_entries.refresh(
             page.messages,
@@ -198,7 +199,7 @@ class TranscriptView(QWidget):
     def queue_turn(
         self, turn_id: str, prompt: str, *, started_at: float | None = None, reason: str = ""
     ) -> None:
-        """Show a prompt that waits, and for what; "" for the reply before it."""
+        """Show a queued prompt, and what it waits for; "" for the reply before it."""
         now = time.time() if started_at is None else started_at
         floor_id = self.window_of_entries.floor_id
         self.live.queue(turn_id, prompt, floor_id=floor_id, now=now, reason=reason)
@@ -216,12 +217,12 @@ class TranscriptView(QWidget):
         """Show the prompt and an open reply.
 
         Args:
-            turn_id: Names the turn in later calls.
-            prompt: What the person wrote.
+            turn_id: Identifies the turn in later calls.
+            prompt: The user's message.
             started_at: Epoch seconds, None for now.
-            floor_id: Rows of the turn have greater ids; None for "than those loaded now", 0 when
-                it is not known because the turn began while something else was shown.
-            calls: What its tools do; changed in place by whoever follows the news.
+            floor_id: Rows of the turn have greater ids; None for "than those loaded now", 0 when it
+                is unknown because the turn began while something else was shown.
+            calls: The states of its tool calls; changed in place by the controller of turn events.
         """
         now = time.time() if started_at is None else started_at
         floor = self.window_of_entries.floor_id if floor_id is None else floor_id
@@ -229,7 +230,7 @@ class TranscriptView(QWidget):
         self._retarget()
 
     def add_delta(self, turn_id: str, text: str, kind: str = "text") -> None:
-        """Add a piece of a reply; shown with the next repaint."""
+        """Append a piece of a reply; shown with the next repaint."""
         turn = self.live.find(turn_id)
         if turn is not None and turn.finished is None:
             self.live.piece(turn, text, kind)
@@ -237,7 +238,7 @@ class TranscriptView(QWidget):
                 self._flush_timer.start()
 
     def finish_turn(self, event: TurnFinished) -> None:
-        """Close a reply; stored rows take its place with a later refresh."""
+        """Finish a reply; stored rows replace it with a later refresh."""
         turn = self.live.finish(event)
         if turn is not None:
             self._running.over(event.turn_id)
@@ -247,7 +248,7 @@ class TranscriptView(QWidget):
 
     # ------------------------------------------------------------------------------- moving
     def to_end(self) -> None:
-        """Go to the newest message and follow from there."""
+        """Go to the newest message and follow new ones from there."""
         self.landing.clear()
         if self.window_of_entries.has_newer:
             self.latest_wanted.emit()
@@ -263,12 +264,12 @@ class TranscriptView(QWidget):
         self.find_bar.open_bar()
 
     def set_loading(self, *, greyed: bool, busy: bool) -> None:
-        """Grey what is shown while something else is read; after a while, show a line as well."""
+        """Gray out the content while something else is read; ``busy`` adds a progress line."""
         self.veil.set_state(greyed=greyed, busy=busy, colour=self._theme.palette.base)
 
     # -------------------------------------------------------------------------------- copy
     def copy_last_reply(self) -> bool:
-        """Put the newest reply on the clipboard as Markdown; False when there is none."""
+        """Copy the newest reply to the clipboard as Markdown; return False if there is none."""
         for item in reversed(self.area.column.items):
             widget = item.widget
             if (
@@ -282,7 +283,7 @@ class TranscriptView(QWidget):
 
     @property
     def blank(self) -> bool:
-        """Whether there is nothing to show: no message, and no turn that runs or waits."""
+        """Whether there is nothing to show: no message, and no running or queued turn."""
         return not self.window_of_entries.shown and not self.live.items()
 
     @property

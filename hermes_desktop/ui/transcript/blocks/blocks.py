@@ -1,4 +1,4 @@
-"""What a message is made of once its Markdown is understood. Frozen, no Qt.
+"""Content blocks of a message, parsed from its Markdown. Frozen, no Qt.
 
 Text never becomes HTML on its way to the screen: spans are inserted into a document as characters
 with a format, so there is nothing that a message could inject.
@@ -13,7 +13,7 @@ Align = Literal["left", "center", "right"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters of one look. ``link`` is a checked http, https or mailto address, or ""."""
+    """Characters of one format. ``link`` is a checked http, https or mailto address, or ""."""
 
     text: str
     bold: bool = False
@@ -25,7 +25,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class ListPlace:
-    """Where a paragraph stands in a list.
+    """The position of a paragraph in a list.
 
     Attributes:
         key: The same for all items of one list within one parse.
@@ -41,10 +41,10 @@ class TextBlock:
     """One paragraph, heading or list item.
 
     Attributes:
-        spans: What it says; a newline within a span is a line break.
+        spans: The text; a newline within a span is a line break.
         heading: 1 to 6, 0 for a paragraph.
-        indent: How many lists it stands in.
-        quote: How many quotes it stands in.
+        indent: How many lists contain it.
+        quote: How many quotes contain it.
         item: Set on the first paragraph of a list item, which has the bullet.
         tight: Set in lists without blank lines: less distance to the next one.
     """
@@ -59,7 +59,7 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class RuleBlock:
-    """A line across."""
+    """A horizontal rule."""
 
     quote: int = 0
 
@@ -80,8 +80,8 @@ class CodeBlock:
     Attributes:
         language: First word after the fence, "" if there was none.
         text: Without the last line end.
-        closed: False while a reply streams and the closing fence has not come.
-        indent: How many lists it stands in.
+        closed: False while a reply streams and the closing fence has not arrived.
+        indent: How many lists contain it.
     """
 
     language: str
@@ -94,12 +94,12 @@ Block = TextBlock | RuleBlock | TableBlock | CodeBlock
 
 
 def spans_text(spans: Iterable[Span]) -> str:
-    """The characters alone."""
+    """Return the characters without formats."""
     return "".join(span.text for span in spans)
 
 
 def plain_text(blocks: Iterable[Block]) -> str:
-    """The text as a person would copy it: no marks, bullets and numbers written out."""
+    """Return the text for copying: without markup, with bullets and numbers written out."""
     return "\n".join(_plain(block) for block in blocks)
 
 

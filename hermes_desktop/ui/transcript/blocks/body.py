@@ -1,4 +1,4 @@
-"""The blocks of one message as widgets, and the way from one state of a growing reply to the next.
+"""The blocks of one message as widgets, and the incremental update of a growing reply.
 
 A run of paragraphs shares one text widget, so that it can be selected as one; a long run is split,
 so that no change has to lay out more than a few screens of text.
@@ -24,7 +24,7 @@ from hermes_desktop.ui.transcript.blocks.text_block import TableSegment, TextSeg
 from hermes_desktop.ui.widgets.look import Look
 
 RUN_LIMIT = 6_000
-"""Characters in one text widget, after which another one begins."""
+"""Characters in one text widget, after which another one is started."""
 _GAP = 8
 
 Segment = TextSegment | TableSegment | CodeSegment
@@ -38,15 +38,15 @@ class _Placed:
 
 
 class Body(Stack):
-    """Shows blocks; takes updates of a reply that is still written.
+    """A stack of block widgets that applies updates of a streamed reply.
 
     Args:
-        look: Colours and fonts.
-        colour: Colour of plain text.
+        look: Colors and fonts.
+        colour: Color of plain text.
 
     Signals:
-        segment_made: A new segment, to connect menus, links and colouring. A function kept here
-            would refer to the message and make a cycle of both.
+        segment_made: A new segment, to connect menus, links and coloring. A stored callback instead
+            of the signal would refer to the message and create a reference cycle.
     """
 
     segment_made = Signal(object)
@@ -62,7 +62,7 @@ class Body(Stack):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """Everything shown, in order."""
+        """All blocks, in order."""
         return tuple(placed.block for placed in self._placed)
 
     @property
@@ -71,19 +71,19 @@ class Body(Stack):
         return tuple(row for row in self.rows if isinstance(row, Segment))
 
     def append(self, block: Block) -> None:
-        """Add a finished block at the end."""
+        """Append a finished block."""
         self._place(block)
         self._finished = len(self._placed)
 
     def lay_out_ahead(self, width: int) -> None:
-        """Lay out the segments that are complete, so that the fit at the end has little to do."""
+        """Lay out the complete segments, so that the fit at the end has little left to do."""
         segments = self.segments
         for segment in segments[self._laid_out : -1]:
             segment.fit(width)
         self._laid_out = max(len(segments) - 1, 0)
 
     def update_stream(self, update: StreamUpdate) -> None:
-        """Go on to the next state: the open end is replaced where it differs, no more."""
+        """Apply the next state: the open end is replaced where it differs, and nothing else."""
         wanted = update.finished + update.tail
         kept = self._keep(wanted)
         follows = wanted[kept] if kept < len(wanted) else None
@@ -93,14 +93,14 @@ class Body(Stack):
         self._finished += len(update.finished)
 
     def begin_again(self) -> None:
-        """Have the next update replace everything."""
+        """Make the next update replace everything."""
         self._finished = self._laid_out = 0
 
     def show_caret(self, shown: bool) -> bool:  # noqa: FBT001 - a state of one meaning
-        """Put the mark of a growing text behind the last paragraph.
+        """Show or hide the caret of a growing text after the last paragraph.
 
         Returns:
-            False when the last block is no text, so that the mark must stand elsewhere.
+            False when the last block is no text, so that the caret must be shown elsewhere.
         """
         segments = self.segments
         for segment in segments[-2:]:
@@ -109,7 +109,7 @@ class Body(Stack):
         return bool(segments) and isinstance(segments[-1], TextSegment)
 
     def restyle(self, look: Look, colour: str) -> None:
-        """Draw everything again with other colours."""
+        """Redraw everything with other colors."""
         blocks, finished = self.blocks, self._finished
         self._truncate(0)
         self._look, self._colour = look, colour
@@ -118,7 +118,7 @@ class Body(Stack):
         self._finished = finished
 
     def _keep(self, wanted: Sequence[Block]) -> int:
-        """How many blocks of the open end stay; the last of them may be code that grows."""
+        """Return how many blocks of the open end stay; the last of them may be growing code."""
         for position, block in enumerate(wanted):
             index = self._finished + position
             if index >= len(self._placed):
@@ -137,7 +137,7 @@ class Body(Stack):
         return len(wanted)
 
     def _truncate(self, count: int, follows: Block | None = None) -> None:
-        """Take blocks away; a text that is emptied stays for the text that follows."""
+        """Remove blocks; an emptied text widget is kept for a following text."""
         removed = self._placed[count:]
         if not removed:
             return

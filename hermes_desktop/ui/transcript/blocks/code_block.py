@@ -1,4 +1,4 @@
-"""Code: fixed font, name of the language, copy button, horizontal scroll, colours when idle."""
+"""Code blocks: fixed font, language, copy button, horizontal scrolling, colors when idle."""
 
 import itertools
 import math
@@ -32,7 +32,7 @@ from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK
 from hermes_desktop.ui.words.visible_text import broken_lines, visible
 
 LONGEST_LINE = 2_000
-"""Characters in one line on screen; the copy button gives lines as they are."""
+"""Maximum number of characters in a displayed line; the copy button gives the original lines."""
 _LINES_PER_SLICE = 150
 _COPIED_MS = 1_600
 _PADDING = 10
@@ -40,7 +40,7 @@ _HEADER = 28
 
 
 class CodeText(QPlainTextEdit):
-    """Read-only code that never scrolls up and down by itself."""
+    """A read-only code widget without vertical scrolling of its own."""
 
     menu_wanted = Signal(QPoint)
 
@@ -86,12 +86,13 @@ class CodeText(QPlainTextEdit):
         self.menu_wanted.emit(event.globalPos())
 
     def height_for(self, width: int, widest: float) -> int:
-        """Height in pixels of all lines, and of the scroll bar if the widest one needs it."""
+        """Return the pixel height of all lines, plus the scroll bar if the widest line needs it."""
         layout = self.document().documentLayout()
         line = layout.blockBoundingRect(self.document().firstBlock()).height()
         height = math.ceil(line * self.document().blockCount()) + 1
         wide = widest + 2 > width
-        # Said outright: left to itself, the bar comes for a moment while the widget gets its size.
+        # Set explicitly, because the automatic bar appears for a moment while the widget is
+        # resized.
         policy = Qt.ScrollBarPolicy
         self.setHorizontalScrollBarPolicy(
             policy.ScrollBarAlwaysOn if wide else policy.ScrollBarAlwaysOff
@@ -102,13 +103,13 @@ class CodeText(QPlainTextEdit):
 
 
 class CodeSegment(Fitted):
-    """One block of code. A block that is still written only has text appended to it.
+    """One block of code. While it is still being written, text is only appended to it.
 
     Args:
-        block: What to show.
-        look: Colours and fonts.
+        block: The block to show.
+        look: Colors and fonts.
         parent: The parent widget.
-        source: What the copy button gives, if that is more than what is shown.
+        source: The text for the copy button, if that is more than what is shown.
     """
 
     def __init__(
@@ -139,7 +140,7 @@ class CodeSegment(Fitted):
         """Show a later state of the same block.
 
         Returns:
-            False when it is not one: other language, or not a continuation of the text.
+            False when it is not one: another language, or not a continuation of the text.
         """
         if block.language != self.block.language or block.indent != self.block.indent:
             return False
@@ -153,16 +154,16 @@ class CodeSegment(Fitted):
 
     @property
     def displayed(self) -> str:
-        """The text in the widget, whose lines the colours refer to."""
+        """The text in the widget, whose lines the colors refer to."""
         return self._shown
 
     def set_colours(self, lines: tuple[LineColours, ...]) -> None:
-        """Colour the text in idle slices; () leaves it plain."""
+        """Color the text in slices while idle; () leaves it plain."""
         self._slices = self._colour(lines)
         self._idle.start()
 
     def copy_code(self) -> None:
-        """Put the code, as it is stored, on the clipboard and say so for a moment."""
+        """Copy the stored code to the clipboard and confirm it for a moment."""
         QGuiApplication.clipboard().setText(self._source or self.block.text)
         self._copy.setText("Copied")
         self._copy.setAccessibleName("Code copied")
@@ -212,7 +213,7 @@ class CodeSegment(Fitted):
         self._copy.setAccessibleName(f"Copy {_spoken(self.block.language)}")
 
     def _write(self, text: str) -> None:
-        """Append text; what is already there is not looked at again."""
+        """Append text; existing text is not processed again."""
         last_line = len(self._shown) - self._shown.rfind("\n") - 1
         shown = broken_lines(visible(text), LONGEST_LINE, used=last_line)
         self._shown += shown
@@ -222,7 +223,7 @@ class CodeSegment(Fitted):
         self._measure(self._shown[-len(shown) - LONGEST_LINE :] if shown else "")
 
     def _measure(self, text: str) -> None:
-        """Take note of the widest line; those surely narrower than the widest are not measured."""
+        """Update the widest line; lines that are certainly narrower are not measured."""
         metrics = QFontMetricsF(self.text.font())
         widest_sign = metrics.horizontalAdvance("W") * 2
         for line in text.split("\n"):

@@ -1,4 +1,4 @@
-"""Writes blocks into a text document, and takes the last ones away again.
+"""Writing of blocks to a text document, and removal of the last ones.
 
 Only characters with formats are inserted; no markup is ever interpreted.
 """
@@ -33,7 +33,7 @@ _PARAGRAPH_GAP = 8.0
 _TIGHT_GAP = 3.0
 _HEADING_GAP = 14.0
 _LEADING = 0.24
-"""Between lines, as a share of their height."""
+"""Space between lines, as a share of their height."""
 _HEADING_SIZES = (1.3, 1.18, 1.08, 1.0, 1.0, 1.0)
 _LINE_SEPARATOR = "\u2028"
 _ALIGN = {
@@ -44,12 +44,12 @@ _ALIGN = {
 
 
 class DocumentWriter:
-    """Appends to one document. Main thread only.
+    """A writer that appends to one document. Main thread only.
 
     Args:
-        document: Written by nobody else.
-        look: Colours and fonts.
-        colour: The colour of plain text.
+        document: Written by this object alone.
+        look: Colors and fonts.
+        colour: The color of plain text.
     """
 
     def __init__(self, document: QTextDocument, look: Look, colour: str) -> None:
@@ -65,10 +65,10 @@ class DocumentWriter:
         document.setDefaultFont(look.text_font)
 
     def append(self, block: TextBlock | RuleBlock) -> int:
-        """Write one block at the end.
+        """Append one block.
 
         Returns:
-            The position to give to :meth:`truncate` to take it away again.
+            The position to pass to :meth:`truncate` to remove it again.
         """
         cursor = QTextCursor(self._document)
         cursor.movePosition(QTextCursor.MoveOperation.End)
@@ -90,7 +90,7 @@ class DocumentWriter:
         return start
 
     def truncate(self, position: int) -> None:
-        """Take away every block from a position that :meth:`append` returned."""
+        """Remove every block from a position that :meth:`append` returned."""
         cursor = QTextCursor(self._document)
         self._lists = {key: entry for key, entry in self._lists.items() if entry[1] < position}
         cursor.beginEditBlock()
@@ -180,7 +180,7 @@ class DocumentWriter:
             layout.setProperty(RULE_PROPERTY, 1)
         if block.quote:
             layout.setProperty(QUOTE_PROPERTY, block.quote)
-            # Qt mirrors indents by itself, margins not.
+            # Qt mirrors indents automatically, but not margins.
             if isinstance(block, TextBlock) and is_right_to_left(_text_of(block)):
                 layout.setRightMargin(QUOTE_STEP * block.quote)
             else:
@@ -219,7 +219,7 @@ class DocumentWriter:
 
 
 def shrink_line(cursor: QTextCursor) -> None:
-    """Make the empty paragraph, that Qt keeps around tables, invisible."""
+    """Hide the empty paragraph that Qt keeps around tables."""
     layout = QTextBlockFormat()
     layout.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
     cursor.setBlockFormat(layout)

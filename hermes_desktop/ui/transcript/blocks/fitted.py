@@ -1,6 +1,6 @@
-"""Widgets that are given a width and say how high they are, at once.
+"""Widgets that return their height for a given width immediately.
 
-Qt's layouts settle when the event loop comes round; a transcript that keeps its place while rows
+Qt's layouts settle later in the event loop; a transcript that keeps its scroll position while rows
 above change must know all heights before the next paint.
 """
 
@@ -10,10 +10,11 @@ from typing_extensions import override
 
 
 class Fitted(QWidget):
-    """A widget whose height follows from its width.
+    """A widget whose height depends on its width.
 
     Signals:
-        height_changed: It is higher or lower than :meth:`fit` last said, without being asked.
+        height_changed: The height differs from what :meth:`fit` last returned, without a call of
+            it.
     """
 
     height_changed = Signal()
@@ -28,7 +29,7 @@ class Fitted(QWidget):
 
 
 class Stack(Fitted):
-    """Fitted widgets one below the other."""
+    """A vertical stack of fitted widgets."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -38,7 +39,7 @@ class Stack(Fitted):
         self._fitting = False
 
     def set_margins(self, margins: QMargins) -> None:
-        """Leave room around the rows; counts from the next fit on."""
+        """Set the margins around the rows; they apply from the next fit."""
         self._margins = margins
 
     @property
@@ -47,7 +48,7 @@ class Stack(Fitted):
         return tuple(row for row, _ in self._rows)
 
     def add_row(self, row: Fitted, *, gap: int = 0, at: int | None = None) -> None:
-        """Take a widget in, ``gap`` pixels below the one before."""
+        """Add a widget, ``gap`` pixels below the one before."""
         position = len(self._rows) if at is None else at
         self._rows.insert(position, (row, gap))
         row.setParent(self)
@@ -55,7 +56,7 @@ class Stack(Fitted):
         row.show()
 
     def remove_row(self, row: Fitted) -> None:
-        """Delete a widget."""
+        """Remove and delete a widget."""
         self._rows = [entry for entry in self._rows if entry[0] is not row]
         row.height_changed.disconnect(self._row_changed)
         row.hide()
@@ -81,7 +82,7 @@ class Stack(Fitted):
         return y + margins.bottom()
 
     def refit(self) -> None:
-        """Lay out again after a change within, and tell whoever holds this."""
+        """Lay out again after a change inside, and notify the owner of a new height."""
         if self._width and not self._fitting:
             height = self.fit(self._width)
             if height != self.height():

@@ -1,4 +1,4 @@
-"""One line that opens in place: tool calls and the model's thinking."""
+"""Collapsible sections that expand in place: tool calls and the model's reasoning."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,15 +26,15 @@ _SIGNS: dict[Mark, str] = {"": "", "ok": "✓", "failed": "✗", "running": "●
 
 @dataclass(frozen=True, slots=True)
 class FoldWords:
-    """What stands on the line.
+    """The content of a section's line.
 
     Attributes:
         name: In semibold.
-        subject: In the secondary colour, cut where there is no room.
-        end: At the end, e.g. a duration.
-        mark: How it stands, behind the end.
-        spoken: All of it in words, for screen readers.
-        tip: What there is no room for.
+        subject: In the secondary color, elided where there is no space.
+        end: Text at the end, e.g. a duration.
+        mark: The state, after the end.
+        spoken: All of it as text for screen readers.
+        tip: Tool tip with what does not fit.
     """
 
     name: str
@@ -46,7 +46,7 @@ class FoldWords:
 
 
 class FoldButton(QAbstractButton):
-    """The line itself: a toggle with an arrow."""
+    """The line itself: a toggle button with an arrow."""
 
     def __init__(self, words: FoldWords, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,11 +61,11 @@ class FoldButton(QAbstractButton):
 
     @property
     def words(self) -> FoldWords:
-        """What stands on it."""
+        """The content of the line."""
         return self._words
 
     def set_words(self, words: FoldWords) -> None:
-        """Say something else on the line."""
+        """Replace the content of the line."""
         if words != self._words:
             self._words = words
             self._name()
@@ -104,7 +104,7 @@ class FoldButton(QAbstractButton):
         painter.end()
 
     def _pieces(self) -> list[tuple[QFont, str, str]]:
-        """Font, colour and text of each piece; the subject is cut so that the end has room."""
+        """Return font, color and text of each piece; the subject is elided to fit the end."""
         colours = self._look.palette
         caption = self._look.caption_font
         name = scaled(caption, 1.0, weight=QFont.Weight.DemiBold)
@@ -128,7 +128,7 @@ class FoldButton(QAbstractButton):
     def _draw(
         self, painter: QPainter, font: QFont, colour: str, text: str, x: int, room: int
     ) -> int:
-        """Draw one piece from the leading side; its width comes back."""
+        """Draw one piece from the leading side and return its width."""
         width = min(QFontMetrics(font).horizontalAdvance(text), room)
         left = x
         if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
@@ -136,7 +136,7 @@ class FoldButton(QAbstractButton):
         painter.setFont(font)
         painter.setPen(QColor(colour))
         area = QRect(left, 0, width + 2, self.height())
-        draw_text(painter, area, text, Qt.LayoutDirection.LeftToRight)  # its place is found
+        draw_text(painter, area, text, Qt.LayoutDirection.LeftToRight)  # already mirrored
         return width
 
 
@@ -146,7 +146,7 @@ def _mark_colour(mark: Mark, colours: Palette) -> str:
 
 
 class ButtonRow(Fitted):
-    """A fold line as a row of a stack, with room for one more button at its end."""
+    """A section's line as a row of a stack, with room for one more button at its end."""
 
     def __init__(self, words: FoldWords, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -169,12 +169,12 @@ class ButtonRow(Fitted):
 
 
 class Fold(Stack):
-    """A line, and below it, once opened, what a function makes for it.
+    """A line and, once it was expanded, the content below it.
 
     Args:
         words: The line.
-        look: Colours and fonts.
-        contents: Called at the first opening; its widgets are shown below the line.
+        look: Colors and fonts.
+        contents: Called when first expanded; its widgets are shown below the line.
         parent: The parent widget.
     """
 
@@ -199,7 +199,7 @@ class Fold(Stack):
 
     @property
     def button(self) -> FoldButton:
-        """The line, for tests and for opening it by program."""
+        """The line's button, for tests and for expanding the section by program."""
         return self._line.button
 
     @property
@@ -209,11 +209,11 @@ class Fold(Stack):
 
     @property
     def inside(self) -> Stack:
-        """What the opening shows."""
+        """The content below the line."""
         return self._inside
 
     def renew(self) -> None:
-        """What is below the line is to be made anew: now where it is open, else when it opens."""
+        """Rebuild the content below the line: now if it is expanded, else when it is expanded."""
         if self._filled:
             for row in self._inside.rows:
                 self._inside.remove_row(row)
@@ -223,7 +223,10 @@ class Fold(Stack):
                 self.refit()
 
     def make_contents(self) -> list[Fitted]:
-        """The widgets below the line. Subclasses override it: their own method would be a cycle."""
+        """Return the widgets below the line.
+
+        Subclasses override it, because passing their own method would create a reference cycle.
+        """
         return self._contents()
 
     def _fill(self) -> None:
@@ -239,13 +242,13 @@ class Fold(Stack):
 
 
 class LabelRow(Fitted):
-    """Plain words over the whole width.
+    """Plain text over the whole width.
 
     Args:
-        text: The words.
-        font: Their font.
-        colour: Picks their colour from a palette.
-        look: Whose palette.
+        text: The text.
+        font: Its font.
+        colour: Returns its color from a palette.
+        look: Provides the palette.
         parent: The parent widget.
     """
 
@@ -265,7 +268,7 @@ class LabelRow(Fitted):
         self.restyle(look)
 
     def restyle(self, look: Look) -> None:
-        """Take other colours."""
+        """Apply other colors."""
         self.look = look
         tint(self.label, self._colour(look.palette))
 
@@ -277,12 +280,12 @@ class LabelRow(Fitted):
 
 
 def caption(text: str, look: Look) -> LabelRow:
-    """Small words in the secondary colour."""
+    """Return a row of small text in the secondary color."""
     return LabelRow(text, look.caption_font, lambda palette: palette.secondary_text, look)
 
 
 class ActionRow(Fitted):
-    """A push button at the leading side, or several."""
+    """One or more push buttons at the leading side."""
 
     def __init__(self, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -291,7 +294,7 @@ class ActionRow(Fitted):
         self.setFocusProxy(self.button)
 
     def add(self, text: str) -> QPushButton:
-        """One more button, behind the others."""
+        """Add a button after the others."""
         button = QPushButton(text, self)
         self.buttons.append(button)
         return button

@@ -1,6 +1,6 @@
-"""Markdown to blocks. Untrusted input: no HTML, no pictures, no links but to the web and mail.
+"""Conversion of untrusted Markdown to blocks: no HTML, no images, links to web and mail only.
 
-No Qt, no state: may run on any thread. Whatever the input, the result holds its text; where the
+No Qt, no state: may run on any thread. Whatever the input, the result contains its text; where the
 parser would give up (thousands of nested quotes), the text is shown as it was written.
 """
 
@@ -25,7 +25,7 @@ from hermes_desktop.ui.transcript.blocks.blocks import (
 from hermes_desktop.ui.words.visible_text import visible
 
 MAX_PARAGRAPH = 6_000
-"""Characters in one paragraph on screen; longer ones are shown in pieces."""
+"""Maximum characters of one paragraph on screen; longer ones are shown in pieces."""
 MAX_TABLE_ROWS = 60
 MAX_TABLE_COLUMNS = 40
 _MAX_NESTING = 24
@@ -38,11 +38,11 @@ _FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}(?=[^`]*$)|~{3,})[ \t]*(?P<info>.*)$"
 
 
 def make_parser(*, links: bool = True) -> MarkdownIt:
-    """A CommonMark parser with tables and strike-through, and without raw HTML."""
+    """Return a CommonMark parser with tables and strike-through, and without raw HTML."""
     parser = MarkdownIt(
         "commonmark", {"html": False, "linkify": False, "maxNesting": _MAX_NESTING}
     ).enable(["table", "strikethrough"])
-    # Link definitions elsewhere in the text would tie together what is shown piece by piece.
+    # Link definitions elsewhere in the text would connect parts that are shown piece by piece.
     parser.disable(["reference"])
     return parser if links else parser.disable(["link", "image"])
 
@@ -52,12 +52,12 @@ _PARSER_WITHOUT_LINKS = make_parser(links=False)
 
 
 def safe_link(target: str) -> str:
-    """The address if it may be opened after asking, else ""."""
+    """Return the address if it may be opened after confirmation, else ""."""
     return target if _SAFE_LINK.match(target) else ""
 
 
 def parse_tokens(text: str) -> list[Token] | None:
-    """Run the parser; None when this text would exhaust it."""
+    """Run the parser; return None if this text would exhaust it."""
     if _DEEP_LINE.search(text):
         return None
     parser = _PARSER if text.count("[") <= _MANY_BRACKETS else _PARSER_WITHOUT_LINKS
@@ -71,7 +71,7 @@ def parse_tokens(text: str) -> list[Token] | None:
 
 
 def parse_markdown(text: str) -> tuple[Block, ...]:
-    """Turn one whole message into blocks."""
+    """Convert one complete message to blocks."""
     tokens = parse_tokens(text)
     if tokens is None:
         return verbatim(text)
@@ -79,7 +79,7 @@ def parse_markdown(text: str) -> tuple[Block, ...]:
 
 
 def parse_plain(text: str) -> tuple[Block, ...]:
-    """Text a person typed: kept as it is, except that fenced code is shown as code."""
+    """Convert typed text to blocks: kept as it is, except that fenced code is shown as code."""
     blocks: list[Block] = []
     lines: list[str] = []
     fence, language = "", ""
@@ -105,21 +105,21 @@ def parse_plain(text: str) -> tuple[Block, ...]:
 
 
 def verbatim(text: str) -> tuple[Block, ...]:
-    """Paragraphs as they stand, without any meaning."""
+    """Return the paragraphs without interpreting any markup."""
     paragraphs = re.split(r"\n[ \t]*\n+", visible(text))
     blocks = (TextBlock((Span(part),)) for part in paragraphs if part.strip())
     return tuple(piece for block in blocks for piece in _pieces(block))
 
 
 def language_of(info: str) -> str:
-    """The language named after a fence, as one short visible word."""
+    """Return the language named after a fence, as one short visible word."""
     words = visible(info).split()
     return words[0][:40] if words else ""
 
 
 @dataclass(slots=True)
 class _Place:
-    """Where the walk through the tokens stands."""
+    """The state of the walk through the tokens."""
 
     quote: int = 0
     lists: list[tuple[int, int | None]] = field(default_factory=list)
@@ -142,11 +142,11 @@ class _Place:
 
 
 def blocks_of(tokens: Sequence[Token], *, first_key: int = 0) -> Iterator[Block]:
-    """Walk the parser's tokens.
+    """Convert the parser's tokens to blocks.
 
     Args:
         tokens: A balanced run of tokens.
-        first_key: Lists get keys above this one.
+        first_key: Lists get keys greater than this one.
     """
     place = _Place(keys=first_key)
     position = 0
@@ -208,7 +208,7 @@ def _code(token: Token, place: _Place) -> Iterator[Block]:
 
 
 def _pieces(block: TextBlock) -> Iterator[TextBlock]:
-    """Cut an overlong paragraph, at a space where there is one."""
+    """Split an overlong paragraph, at a space if there is one."""
     total = sum(len(span.text) for span in block.spans)
     if total <= MAX_PARAGRAPH:
         yield block
@@ -231,14 +231,14 @@ def _pieces(block: TextBlock) -> Iterator[TextBlock]:
 
 
 def spans_of(children: Sequence[Token]) -> tuple[Span, ...]:
-    """Turn inline tokens into spans; neighbours of the same look are joined."""
+    """Convert inline tokens to spans; neighbours of the same format are joined."""
     spans: list[Span] = []
     look = Span("")
     links: list[str] = []
     length = 0
     for token in children:
         if token.type == "softbreak":
-            # A short line was broken on purpose (a poem, an address), a long one by some wrapper.
+            # A short line was broken on purpose (a poem, an address), a long one by wrapping.
             _add(spans, replace(look, text=" " if length >= _WRAPPED_LINE else "\n"))
         elif token.type in {"strong_open", "strong_close"}:
             look = replace(look, bold=token.nesting == 1)
@@ -292,7 +292,7 @@ def _closing(tokens: Sequence[Token], opening: int) -> int:
 
 
 def _table(tokens: Sequence[Token]) -> Iterator[Block]:
-    """A table in parts of at most so many rows; one too wide to read becomes plain lines."""
+    """Split a table into parts of limited length; one that is too wide becomes plain lines."""
     rows: list[list[tuple[Span, ...]]] = []
     aligns: list[Align] = []
     for token in tokens:

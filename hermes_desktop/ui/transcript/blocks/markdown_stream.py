@@ -1,10 +1,10 @@
-"""Markdown that is still being written: what is finished is never parsed or touched again.
+"""Incremental parsing of streamed Markdown; finished blocks are never parsed again.
 
 CommonMark decides about blocks line by line. As soon as a later block begins on a complete line,
-everything before it is final; only the last block is parsed again when more text comes. An open
+everything before it is final; only the last block is parsed again when more text arrives. An open
 block that grows beyond a limit is cut (a list between items, a table between rows, anything else
 between lines), and an open fence is not parsed at all, so that the cost of an update depends on
-what is new, not on how long the reply already is.
+what is new, not on the length of the reply.
 """
 
 import re
@@ -27,11 +27,11 @@ _OPENING = re.compile(r"^(?P<indent> {0,3})(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
 
 @dataclass(frozen=True, slots=True)
 class StreamUpdate:
-    """What changed on the way from the last update to this one.
+    """The difference between two consecutive updates.
 
     Attributes:
-        finished: Blocks that follow the earlier finished ones and stay for good.
-        tail: The open end, which replaces the open end of the update before.
+        finished: Blocks that follow the earlier finished ones and are final.
+        tail: The open end, which replaces the open end of the previous update.
     """
 
     finished: tuple[Block, ...]
@@ -66,7 +66,7 @@ class _TopBlock:
 
 
 class MarkdownStream:
-    """Takes a reply piece by piece. No Qt; not thread-safe."""
+    """A parser that is fed a reply piece by piece. No Qt; not thread-safe."""
 
     def __init__(self) -> None:
         self._source = ""
@@ -80,7 +80,7 @@ class MarkdownStream:
         self._source += text
 
     def advance(self) -> StreamUpdate:
-        """Understand what has come so far."""
+        """Parse the text received so far."""
         finished: list[Block] = []
         while True:
             if self._fence is not None:
@@ -93,7 +93,7 @@ class MarkdownStream:
                 return StreamUpdate(tuple(finished), tail)
 
     def finish(self) -> StreamUpdate:
-        """The reply is complete: everything is final."""
+        """Make everything final after the reply is complete."""
         if self._source and not self._source.endswith("\n"):
             self._source += "\n"
         update = self.advance()
@@ -114,7 +114,7 @@ class MarkdownStream:
         return CodeBlock(fence.language, "\n".join(lines), closed=False)
 
     def _read_fence(self) -> CodeBlock | None:
-        """Take complete lines of code; the finished block if the closing fence is among them."""
+        """Consume complete lines of code; return the finished block if its fence is closed."""
         fence = self._fence
         assert fence is not None  # noqa: S101 - only called inside a fence
         lines = self._source.split("\n")
@@ -129,7 +129,7 @@ class MarkdownStream:
 
     # ------------------------------------------------------------------------------- blocks
     def _read_blocks(self, finished: list[Block]) -> tuple[Block, ...]:
-        """Move final blocks from the source to ``finished``; what is left is the open end."""
+        """Move final blocks from the source to ``finished`` and return the open end."""
         tokens = self._parse(self._source)
         if tokens is None:
             return self._read_verbatim(finished)
@@ -169,7 +169,7 @@ class MarkdownStream:
         return blocks
 
     def _commit(self, tokens: list[Token], rest: list[str]) -> tuple[Block, ...]:
-        """Make tokens final; the source goes on with ``rest``."""
+        """Make tokens final; the source continues with ``rest``."""
         blocks = self._blocks(tokens)
         keys = [b.item.key for b in blocks if isinstance(b, TextBlock) and b.item is not None]
         self._keys = max([self._keys, *keys])
@@ -192,7 +192,7 @@ class MarkdownStream:
     def _cut(
         self, tokens: list[Token], lines: list[str], finished: list[Block]
     ) -> tuple[Block, ...]:
-        """Shorten an open block that became too long to be parsed again and again."""
+        """Shorten an open block that is too long to be parsed again with each update."""
         kind = tokens[0].type
         if kind == "table_open":
             self._cut_table(lines, finished)
@@ -233,7 +233,7 @@ class MarkdownStream:
         self._table_head = head
 
     def _cut_lines(self, lines: list[str], finished: list[Block]) -> None:
-        """Anything else: everything up to the last complete line, or the last space, is final."""
+        """Make everything up to the last complete line, or the last space, final."""
         if len(lines) > 1:
             done, rest = "\n".join(lines[:-1]), lines[-1]
         else:
@@ -248,7 +248,7 @@ class MarkdownStream:
 
 
 def _may_close(line: str, mark: str) -> bool:
-    """Whether an unfinished line could still become the closing fence."""
+    """Return whether an unfinished line could still become the closing fence."""
     return (
         bool(line.strip()) and not line.strip().strip(mark[0]) and line.startswith((" ", mark[0]))
     )

@@ -1,4 +1,4 @@
-"""Paragraphs, headings, lists and quotes in one selectable text; tables in one of their own."""
+"""Selectable text widgets: one for paragraphs, headings, lists and quotes, one for tables."""
 
 import math
 
@@ -42,21 +42,21 @@ _SCROLL_KEYS = frozenset(
 
 
 _BAR = 3.0
-"""Width of the line beside a quote."""
+"""Width of the line next to a quote."""
 _KEYPAD = Qt.KeyboardModifier.KeypadModifier
 
 
 def scrolls_the_transcript(event: QKeyEvent) -> bool:
-    """Whether a key moves the whole transcript, so that a text in it leaves it alone."""
+    """Return whether a key scrolls the whole transcript, so that a text in it must ignore it."""
     return event.key() in _SCROLL_KEYS and not event.modifiers() & ~_KEYPAD
 
 
 class SelectableText(QTextBrowser):
-    """Rich text without scroll bars of its own; opens and loads nothing.
+    """Rich text without its own scroll bars; it opens and loads nothing.
 
     Signals:
-        menu_wanted: The person asked for the context menu, at a global point.
-        link_wanted: The person clicked a link; holds its address.
+        menu_wanted: The user requested the context menu, at a global point.
+        link_wanted: The user clicked a link; holds its address.
     """
 
     menu_wanted = Signal(QPoint)
@@ -79,14 +79,14 @@ class SelectableText(QTextBrowser):
 
     @override
     def loadResource(self, kind: int, name: QUrl | str) -> object:
-        """Nothing is ever loaded, whatever a document asks for."""
+        """Load nothing, whatever a document requests."""
         return None
 
     def lay_out(self, document: QTextDocument, width: int) -> QSizeF:
-        """Show a document, broken into lines for a width in pixels, and say how large it is.
+        """Show a document, wrapped to a width in pixels, and return its size.
 
-        The width counts whatever the widget's own width is just now. It is set before a new
-        document comes, which then is laid out only once.
+        The given width applies whatever the widget's current width is. It is set before a new
+        document, which then is laid out only once.
         """
         self.setLineWrapColumnOrWidth(width)
         if self.document() is not document:
@@ -110,7 +110,7 @@ class SelectableText(QTextBrowser):
 
     @override
     def scrollContentsBy(self, dx: int, dy: int) -> None:
-        """Stay put: the whole text is always in view."""
+        """Do not scroll, because the whole text is always visible."""
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -166,14 +166,14 @@ class TextSegment(Fitted):
         self.text.line_colour = QColor(look.palette.separator)
         self.text.caret_colour = QColor(look.palette.accent)
         self.setFocusProxy(self.text)
-        # Written before it has a layout: with one, each block would be laid out by itself.
+        # Written before it has a layout; with one, each block would be laid out separately.
         self._document = QTextDocument(self)
         self._writer = DocumentWriter(self._document, look, colour)
         self._fitted: tuple[int, int] | None = None
         self.length = 0
 
     def append(self, block: TextBlock | RuleBlock) -> int:
-        """Write a block; the position for :meth:`truncate` comes back."""
+        """Append a block and return the position for :meth:`truncate`."""
         self._fitted = None
         if isinstance(block, TextBlock):
             self.length += sum(len(span.text) for span in block.spans)
@@ -182,13 +182,13 @@ class TextSegment(Fitted):
         return self._writer.append(block)
 
     def truncate(self, position: int) -> None:
-        """Take blocks away from a position on."""
+        """Remove the blocks from a position on."""
         self._fitted = None
         self._writer.truncate(position)
         self.length = self._document.characterCount()
 
     def set_caret(self, shown: bool) -> None:  # noqa: FBT001 - a state of one meaning
-        """Show or hide the mark at the end of a text that still grows."""
+        """Show or hide the caret at the end of a growing text."""
         if self.text.caret != shown:
             self.text.caret = shown
             self.text.viewport().update()
@@ -203,7 +203,7 @@ class TextSegment(Fitted):
 
 
 class TableSegment(Fitted):
-    """One table; scrolls sideways where it is wider than the column."""
+    """One table; scrolls horizontally where it is wider than the column."""
 
     def __init__(
         self, table: TableBlock, look: Look, colour: str, parent: QWidget | None = None
@@ -228,7 +228,7 @@ class TableSegment(Fitted):
 
 
 class SidewaysScroll(QScrollArea):
-    """Shows a widget at its full height; wider ones get a horizontal bar below."""
+    """A scroll area that shows a widget at its full height; a wider one gets a horizontal bar."""
 
     def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -241,14 +241,14 @@ class SidewaysScroll(QScrollArea):
         content.setAutoFillBackground(False)
 
     def height_for(self, width: int) -> int:
-        """Height in pixels with or without the bar."""
+        """Return the height in pixels, including the bar if it is needed."""
         wide = self._content.width() > width
         bar = self.horizontalScrollBar().sizeHint().height() if wide else 0
         return self._content.height() + bar
 
     @override
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Only sideways movements are for this area."""
+        """Handle only horizontal scrolling; the rest is left to the transcript."""
         if abs(event.angleDelta().x()) > abs(event.angleDelta().y()):
             super().wheelEvent(event)
         else:

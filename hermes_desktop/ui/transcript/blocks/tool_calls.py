@@ -1,4 +1,4 @@
-"""Calls of tools and what came back, in words. No Qt."""
+"""Tool calls and their results as display text. No Qt."""
 
 import json
 import re
@@ -25,7 +25,7 @@ _TROUBLES = (
     ("denied", re.compile(r"\bdenied (it|this|that)\b|\buser denied\b", re.IGNORECASE)),
     ("stopped", re.compile(r"^The person stopped (this|the turn)\b")),
 )
-"""What stands on the line for errors that are a person's decision, of whichever program."""
+"""Short text for errors caused by a decision of the user, in whichever program."""
 _LONGEST_WHY = 48
 _SHORTEST_SHOWN_S = 0.05
 _LONGEST_SHOWN_S = 6 * 3600.0
@@ -33,16 +33,16 @@ _LONGEST_SHOWN_S = 6 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One folded line of the transcript.
+    """One collapsible line of the transcript.
 
     Attributes:
         name: The tool's name, visible characters only.
-        subject: What it was about, one line; "" if the arguments do not tell.
+        subject: What the call is about, one line; "" if the arguments do not show it.
         arguments: As stored: usually the text of a JSON object.
         result: The result's text as stored, None while there is none.
-        ok: Whether it went well as far as the result tells; None without a result.
-        seconds: How long it took as far as the rows tell, None if they do not.
-        why: Why it did not go well, in a few words; "" when nobody says.
+        ok: Whether it succeeded as far as the result shows; None without a result.
+        seconds: How long it took as far as the rows show, None if they do not.
+        why: Why it failed, in a few words; "" if unknown.
     """
 
     call_id: str
@@ -56,11 +56,11 @@ class ToolCall:
 
 
 def tool_calls_of(message: Message, results: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """Join the calls of an assistant's message with the rows that answer them.
+    """Join the calls of an assistant's message with the rows of their results.
 
     Args:
         message: The message with ``tool_calls``.
-        results: Rows of role ``tool``, in their order; rows of other calls are left alone.
+        results: Rows of role ``tool``, in their order; rows of other calls are ignored.
     """
     answers = {row.tool_call_id: row for row in results if row.tool_call_id}
     calls: list[ToolCall] = []
@@ -74,21 +74,21 @@ def tool_calls_of(message: Message, results: Sequence[Message]) -> tuple[ToolCal
 
 
 def call_of_orphan(row: Message) -> ToolCall:
-    """A result whose call is not among the messages at hand."""
+    """Return a call for a result whose call is not among the loaded messages."""
     name = row.tool_name or "tool"
     return _join(row.tool_call_id or "", name, "", row, row.timestamp)
 
 
 def ids_of(message: Message) -> tuple[str, ...]:
-    """Ids of the calls that a message made."""
+    """Return the ids of the calls that a message made."""
     return tuple(_read_call(call)[2] for call in message.tool_calls)
 
 
 def results_of_calls(messages: Iterable[Message]) -> dict[int, list[Message]]:
-    """Which rows answer the calls of which message, by the latter's id.
+    """Map the id of each message to the rows with the results of its calls.
 
-    Some models name their calls anew in each message, always beginning with the same id: a result
-    belongs to the last message before it that made such a call.
+    Some models number their calls from the same first id in each message, so a result belongs to
+    the last message before it that made a call with its id.
     """
     last_caller: dict[str, int] = {}
     results: dict[int, list[Message]] = {}
@@ -101,7 +101,7 @@ def results_of_calls(messages: Iterable[Message]) -> dict[int, list[Message]]:
 
 
 def arguments_text(arguments: str) -> str:
-    """The arguments laid out for reading; a single one stands alone."""
+    """Format the arguments for display; a single argument is shown without its name."""
     decoded = _decode(arguments, _LARGE_RESULT)
     if not isinstance(decoded, dict):
         return arguments
@@ -111,9 +111,10 @@ def arguments_text(arguments: str) -> str:
 
 
 def result_text(result: str) -> str:
-    """The result laid out for reading: the output alone where the result is a wrapped one.
+    """Format the result for display; a wrapped result is unwrapped to its output.
 
-    What the person said while it ran, which the model was told with it, stands below.
+    Text that the user sent while the tool ran, which the model received with the result, is
+    appended.
     """
     own, said = split(result)
     text = _own_text(own)
@@ -155,7 +156,7 @@ def _value_text(value: Any) -> str:
 
 
 def _read_call(call: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Name, arguments and id of a call in either stored shape."""
+    """Return name, arguments and id of a call in either stored shape."""
     function = call.get("function")
     inner: Mapping[str, Any] = function if isinstance(function, Mapping) else call
     arguments = inner.get("arguments", "")
@@ -178,7 +179,7 @@ def _join(call_id: str, name: str, arguments: str, row: Message | None, before: 
 
 
 def succeeded(result: str) -> bool:
-    """Whether a result says that it went well. Looks at its ends only, so that size is no cost."""
+    """Return whether a result reports success. Only its ends are checked, to keep this cheap."""
     result, _ = split(result)
     if not result.lstrip().startswith("{"):
         return not result.lstrip()[:6].lower().startswith("error")
@@ -188,7 +189,7 @@ def succeeded(result: str) -> bool:
 
 
 def trouble_of(result: str) -> str:
-    """Why a call did not go well, in a few words."""
+    """Return why a call failed, in a few words."""
     decoded = _decode(result, _LARGE_RESULT)
     if not isinstance(decoded, dict):
         return ""
@@ -200,7 +201,7 @@ def trouble_of(result: str) -> str:
 
 
 def subject_of(arguments: str) -> str:
-    """What a call is about, one line."""
+    """Return what a call is about, as one line."""
     decoded = _decode(arguments, _LARGE_ARGUMENTS)
     if isinstance(decoded, dict):
         telling = [decoded[key] for key in _TELLING_KEYS if isinstance(decoded.get(key), str)]
@@ -224,7 +225,7 @@ def _decode(text: str, limit: int) -> Any:
 
 
 def duration_text(seconds: float | None) -> str:
-    """``0.8 s``, ``12 s``, ``3 min 05 s``; "" when it is not known, or no time at all."""
+    """Return ``0.8 s``, ``12 s``, ``3 min 05 s``; "" if it is unknown or too short to show."""
     if seconds is None or seconds < _SHORTEST_SHOWN_S:
         return ""
     if seconds < 9.95:  # noqa: PLR2004 - where rounding would show 10.0
@@ -245,11 +246,11 @@ _SPOKEN = {
 
 
 def spoken(call: ToolCall, mark: str, time: str) -> str:
-    """The line in words, for screen readers.
+    """Return the line's text for screen readers.
 
     Args:
         call: The call.
-        mark: How it stands, as on the line.
+        mark: Its state, as on the line.
         time: How long it took, or has been running.
     """
     parts = ["Tool " + call.name, call.subject, time, _SPOKEN[mark], call.why]

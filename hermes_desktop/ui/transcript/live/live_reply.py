@@ -1,4 +1,4 @@
-"""The open end of the conversation: a reply that grows."""
+"""The widget of a streamed reply."""
 
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
@@ -17,7 +17,7 @@ _CARET_HEIGHT = 20
 
 
 class CaretRow(Fitted):
-    """The mark of a reply that has no text yet, or ends with code."""
+    """The caret of a reply that has no text yet, or ends with code."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,7 +37,10 @@ class CaretRow(Fitted):
 
 
 class LiveReply(MessageWidget):
-    """Collects pieces; :meth:`flush` shows them. Call it at most twenty times a second."""
+    """A message that collects streamed pieces; :meth:`flush` shows them.
+
+    Call :meth:`flush` at most twenty times a second.
+    """
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, "assistant", parent=parent)
@@ -52,23 +55,23 @@ class LiveReply(MessageWidget):
 
     @property
     def says_something(self) -> bool:
-        """Whether there is a word of it, or of the thinking before it."""
+        """Whether it has any text or reasoning."""
         return bool(self.text.strip() or self.thinking.strip())
 
     @property
     def is_written(self) -> bool:
-        """Whether more of it may come; a mark says so."""
+        """Whether more of it may arrive; a caret shows that."""
         return self._stream is not None
 
     def add_note(self, text: str) -> None:
-        """Say something about the reply below it, for as long as it is shown."""
+        """Add a note below the reply, for as long as it is shown."""
         self.add_row(caption(one_line(text, 300), self.look), gap=4)
         self.refit()
 
     def add(self, text: str, kind: str) -> None:
-        """Take a piece of the reply or, with ``reasoning``, of the thinking before it.
+        """Append a piece of the reply or, with ``reasoning``, of the reasoning before it.
 
-        With ``retracted`` the latest text is taken back.
+        With ``retracted``, that text is removed from the end.
         """
         if kind == "reasoning":
             self.thinking += text
@@ -86,7 +89,7 @@ class LiveReply(MessageWidget):
             self._fresh_text = True
 
     def flush(self) -> bool:
-        """Show what came since the last time; False when there is nothing new."""
+        """Show what arrived since the last call; return False if there is nothing new."""
         fresh = self._fresh_text or self._fresh_thinking
         if self._fresh_text and self._stream is not None:
             self.stream_text(self._stream.advance())
@@ -97,7 +100,7 @@ class LiveReply(MessageWidget):
         return fresh
 
     def end_stream(self) -> None:
-        """Show everything that came, without the mark; more text is not taken."""
+        """Show everything that arrived, without the caret; later text is ignored."""
         if self._stream is None:
             return
         self.stream_text(self._stream.finish())
@@ -110,7 +113,7 @@ class LiveReply(MessageWidget):
         self.remove_row(self._caret)
 
     def close_stream(self, event: TurnFinished) -> None:
-        """The turn is over. A reply that came in no pieces is shown now."""
+        """Finish the turn; a reply that was not streamed is shown now."""
         if self._stream is not None and not self.text and event.reply:
             self.add(event.reply, "text")
         self.end_stream()

@@ -1,4 +1,4 @@
-"""One turn on screen: what of it is still shown by widgets of its own."""
+"""The state of one turn whose content is not yet shown by stored rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,10 +21,10 @@ _CLOCK_SLACK_S = 5.0
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """What was said before tools, with a line for each of them, until it comes as a row.
+    """Text before tool calls, with a line for each call, until it is loaded as a row.
 
     Attributes:
-        step: Which answer of the model it is; 0 when nobody tells.
+        step: Which response of the model it is; 0 if unknown.
     """
 
     widget: LiveReply
@@ -36,14 +36,14 @@ class LiveTurn:
     """One turn on screen.
 
     Attributes:
-        floor_id: Its rows have greater ids than this; 0 when it is not known.
+        floor_id: Its rows have greater ids than this; 0 if unknown.
         started_at: Epoch seconds.
-        calls: What its tools do, shared with whoever follows the news.
-        parts: What was said before tools and is not a row yet.
-        reply: What is being written; None while tools run that it waits for.
-        spoke: Rows of its own stand above what is shown here.
-        waiting: Says that the prompt waits.
-        note: Says something that passes.
+        calls: The states of its calls, shared with the controller that receives their events.
+        parts: Text before tool calls that is not a row yet.
+        reply: The reply being written; None while it waits for running tools.
+        spoke: Whether rows of its own are shown above.
+        waiting: The note that the prompt waits.
+        note: A temporary note.
     """
 
     turn_id: str
@@ -72,23 +72,23 @@ class LiveTurn:
 
     @property
     def passing(self) -> bool:
-        """Whether it was answered, and nothing of it stands in the session: a command."""
+        """Whether it was answered but not stored in the session: a command."""
         over = self.finished
         return over is not None and over.outcome == "done" and not over.stored
 
     def owns(self, entry: MessageEntry) -> bool:
-        """Whether a row can be one that this turn wrote."""
+        """Return whether this turn may have written a row."""
         floor = self.prompt_row or self.floor_id
         if floor:
             return entry.message.id >= floor if self.prompt_row else entry.message.id > floor
         return entry.message.timestamp >= self.started_at - _CLOCK_SLACK_S
 
     def answers_in(self, rows: Sequence[MessageEntry]) -> list[MessageEntry]:
-        """What it said, among rows."""
+        """Return its assistant messages among the rows."""
         return [entry for entry in rows if entry.message.role == "assistant" and self.owns(entry)]
 
     def items(self) -> list[Item]:
-        """What stands below the stored messages."""
+        """Return its items below the stored messages."""
         said = [(f"part {at}", part.widget, GAP) for at, part in enumerate(self.parts)]
         rows: list[tuple[str, Fitted | None, int]] = [
             ("prompt", self.prompt_widget if self.prompt_row is None else None, GAP),
@@ -103,11 +103,11 @@ class LiveTurn:
 
     @property
     def works(self) -> bool:
-        """Whether a tool is seen to do something."""
+        """Whether a tool of it is shown as running."""
         return self.finished is None and any(call.running for call in self.calls)
 
     def set_heads(self) -> None:
-        """Name and time stand above the first thing that is said, and nowhere else."""
+        """Show name and time above the first message of the turn only."""
         first = not self.spoke
         for widget in [*(part.widget for part in self.parts), self.reply]:
             if widget is None or widget.entry is not None:

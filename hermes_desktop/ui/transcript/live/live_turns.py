@@ -1,4 +1,4 @@
-"""Replies that are being written: their widgets, and how stored rows take them over."""
+"""The widgets of replies that are being written, and their transfer to stored rows."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,10 +28,10 @@ class LiveTurns:
     """The turns of the shown session, in their order.
 
     Attributes:
-        made: Told of each new message widget, to connect its signals.
-        retry: Called with a turn when the person wants it sent again.
-        changed: Called when the items are others without being asked for.
-        settings: Called with a page of the settings and a setting that a failure leads to.
+        made: Called with each new message widget, to connect its signals.
+        retry: Called with a turn that the user wants to send again.
+        changed: Called when the items changed on their own.
+        settings: Called with the settings page and the setting that a failure refers to.
     """
 
     look: Look
@@ -42,7 +42,7 @@ class LiveTurns:
     turns: list[LiveTurn] = field(default_factory=list)
 
     def find(self, turn_id: str) -> LiveTurn | None:
-        """The turn of an id."""
+        """Return the turn of an id, None if there is none."""
         return next((turn for turn in self.turns if turn.turn_id == turn_id), None)
 
     def queue(
@@ -73,18 +73,18 @@ class LiveTurns:
         return turn
 
     def open_reply(self, turn: LiveTurn, now: float) -> LiveReply:
-        """Show that something is going to be written."""
+        """Show an empty reply that will be written."""
         turn.reply, turn.reply_row = LiveReply(self.look), None
         turn.reply.set_moment(datetime.fromtimestamp(now).astimezone())
         self.made(turn.reply)
         return turn.reply
 
     def tool(self, event: ToolStarted | ToolFinished, calls: list[CallState]) -> None:
-        """Show what a tool does; what was said before it is a message of its own.
+        """Show the state of a tool call; text before it becomes a message of its own.
 
         Args:
-            event: The news.
-            calls: The calls of the turn, with what the news changed.
+            event: The start or the end of a call.
+            calls: The calls of the turn, already updated with the event.
         """
         turn = self.find(event.turn_id)
         if turn is None or turn.finished is not None:
@@ -102,13 +102,13 @@ class LiveTurns:
         self.changed()
 
     def _part_of(self, turn: LiveTurn, step: int) -> Part | None:
-        """Where the line of a call belongs that begins; None where a row shows it already."""
+        """Return the part for the line of a started call; None if a row shows it already."""
         said, row = turn.reply, turn.reply_row
         turn.reply, turn.reply_row = None, None
         if said is not None and said.says_something:
             said.end_stream()
         elif turn.parts and turn.parts[-1].step == step:
-            return turn.parts[-1]  # another call of the same answer
+            return turn.parts[-1]  # another call of the same response
         elif any(call.step == step and call.row_id is not None for call in turn.calls):
             return None
         if said is None:
@@ -121,7 +121,7 @@ class LiveTurns:
         return turn.parts[-1]
 
     def note(self, event: TurnNote) -> None:
-        """Say something about a turn: with its reply for good, or below it for a while."""
+        """Show a note: permanently with the reply, or temporarily below it."""
         turn = self.find(event.turn_id)
         if turn is None or turn.finished is not None:
             return
@@ -133,7 +133,7 @@ class LiveTurns:
         self.changed()
 
     def piece(self, turn: LiveTurn, text: str, kind: str) -> None:
-        """A piece of the reply came: what passes is over."""
+        """Append a piece of the reply and remove the temporary note."""
         stale = turn.note is not None or turn.reply is None
         turn.note = None
         reply = turn.reply or self.open_reply(turn, time.time())
@@ -142,10 +142,10 @@ class LiveTurns:
             self.changed()
 
     def lines(self, shown: Callable[[str], Fitted | None]) -> Iterator[tuple[ToolLine, CallState]]:
-        """The lines of all calls, with what each is doing.
+        """Yield the lines of all calls, with their states.
 
         Args:
-            shown: The widget of a stored message, by the key of its entry.
+            shown: Returns the widget of a stored message, by the key of its entry.
         """
         for turn in self.turns:
             for state in turn.calls:
@@ -160,7 +160,7 @@ class LiveTurns:
                         yield line, state
 
     def finish(self, event: TurnFinished) -> LiveTurn | None:
-        """Close a turn; a failed one gets a block that says why."""
+        """Finish a turn; a failed one gets a block with the reason."""
         turn = self.find(event.turn_id)
         if turn is None:
             return None
@@ -181,7 +181,7 @@ class LiveTurns:
         return turn
 
     def drop_passing(self) -> None:
-        """Forget earlier failures and answers that are not stored: something new was begun."""
+        """Drop earlier failures and unstored answers, because a new turn starts."""
         for turn in self.turns:
             turn.failure = None
             if turn.passing:
@@ -189,11 +189,11 @@ class LiveTurns:
         self.turns = [turn for turn in self.turns if not turn.settled]
 
     def clear(self) -> None:
-        """Forget all turns; their widgets go with the column's items."""
+        """Drop all turns; their widgets are deleted with the column's items."""
         self.turns = []
 
     def items(self) -> list[Item]:
-        """What stands below the stored messages."""
+        """Return all items below the stored messages."""
         return [item for turn in self.turns for item in turn.items()]
 
     def adopt(self, entries: Sequence[Entry], supply: Supply) -> None:
@@ -201,7 +201,7 @@ class LiveTurns:
 
         Args:
             entries: All loaded entries.
-            supply: Gets an entry together with the widget that shows it.
+            supply: Receives an entry together with the widget that shows it.
         """
         rows = [entry for entry in entries if isinstance(entry, MessageEntry)]
         for turn in self.turns:
@@ -213,7 +213,7 @@ class LiveTurns:
         self.turns = [turn for turn in self.turns if not turn.settled]
 
     def stored_ids(self) -> frozenset[str]:
-        """Turns that are over and whose rows were stored: the next reading must bring them."""
+        """Return the finished turns whose rows were stored, which the next read must contain."""
         return frozenset(
             turn.turn_id
             for turn in self.turns
@@ -221,9 +221,9 @@ class LiveTurns:
         )
 
     def drop_undone(self, turn_ids: frozenset[str]) -> None:
-        """Forget what is left of turns whose rows a later reading did not bring.
+        """Drop the rest of turns whose rows a later read did not contain.
 
-        Somebody took them back in the meantime. A block that tells of a failure stays.
+        They were undone in the meantime. A failure block stays.
         """
         for turn in self.turns:
             if turn.turn_id in turn_ids:
@@ -258,7 +258,7 @@ class LiveTurns:
             own.remove(entry)
             _run(part.widget.adopt(entry))
             supply(entry, part.widget)
-        # An earlier reading may not have the rows yet; what no later one brings goes as undone.
+        # An earlier read may not have the rows yet; rows missing from a later one were undone.
         stored_at_all = turn.finished is None or turn.finished.last_message_id is not None
         turn.parts = kept if stored_at_all else []
 
@@ -278,7 +278,7 @@ class LiveTurns:
                 supply(entry, turn.reply)
                 return
             if last is not None and message.id == last:
-                turn.reply_row = message.id  # other text was stored than streamed: build it anew
+                turn.reply_row = message.id  # stored text differs: build it again
                 return
 
     def _add(self, turn_id: str, prompt: str, floor_id: int, now: float) -> LiveTurn:

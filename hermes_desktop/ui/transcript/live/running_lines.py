@@ -1,4 +1,4 @@
-"""Keeps the lines of running tools true: how long they run, and the offer to stop the reply."""
+"""Updates of the lines of running tools: elapsed time, and a button to stop the reply."""
 
 import time
 from typing import TYPE_CHECKING
@@ -17,14 +17,14 @@ _TICK_MS = 1000
 
 
 class RunningLines(QObject):
-    """Tells the lines in the column what their calls do; once a second while any runs.
+    """Controller that passes call states to their lines, once a second while any call runs.
 
     Args:
-        area: Whose column it is.
+        area: The scroll area with the column.
         live: The turns.
 
     Signals:
-        stop_wanted: The reply that the tools work for is to be stopped.
+        stop_wanted: Stop the reply that the tools run for.
     """
 
     stop_wanted = Signal()
@@ -38,7 +38,7 @@ class RunningLines(QObject):
         self._timer.timeout.connect(self._tick)
 
     def apply(self) -> None:
-        """Bring all lines up to date."""
+        """Update all lines."""
         now = time.time()
         running: list[ToolLine] = []
         for line, state in self._live.lines(self._shown):
@@ -46,7 +46,7 @@ class RunningLines(QObject):
             if state.running:
                 running.append(line)
         for line in self._lines:
-            if line not in running and shiboken6.isValid(line):  # other colours make other lines
+            if line not in running and shiboken6.isValid(line):  # new colors create new lines
                 line.offer_stop(None)
         for number, line in enumerate(running):
             line.offer_stop(self.stop_wanted.emit if number == 0 else None)
@@ -55,12 +55,12 @@ class RunningLines(QObject):
             self._timer.start()
 
     def forget(self) -> None:
-        """Another conversation is shown."""
+        """Forget all lines after a change of the conversation."""
         self._lines = []
         self._timer.stop()
 
     def over(self, turn_id: str) -> None:
-        """A turn has ended: what still seemed to run does not."""
+        """Reset the lines that still appear to be running after a turn has ended."""
         turn = self._live.find(turn_id)
         if turn is None:
             return
