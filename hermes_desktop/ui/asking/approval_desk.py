@@ -17,7 +17,7 @@ from hermes_desktop.ui.widgets.theme import Theme
 
 
 class ApprovalDesk(AskingDesk[ApprovalRequested, ApprovalResolved]):
-    """Presenter of approvals: shows the oldest first, the others by stepping. Closing denies.
+    """Presenter of approvals: shows the oldest first, the rest by stepping. Closing denies.
 
     Args:
         approvals: The queue.

@@ -194,7 +194,7 @@ class ApprovalSheet(QWidget):
         self.before.setEnabled(number > 1)
         self.next.setEnabled(number < of)
 
-    # --------------------------------------------------------------------------------- build
+    # -------------------------------------------------------------------------- construction
     def _arrange(self) -> None:
         font = self.title.font()
         font.setBold(True)

@@ -95,6 +95,7 @@ class AskingDialog(QDialog):
     Args:
         sheet: The sheet to show.
         parent: The window to which the dialog belongs.
+
     Signals:
         put_away: The user closed the dialog.
     """
@@ -185,7 +186,7 @@ class AskingDesk(QObject, Generic[Q, A]):
         if any(each.session_id == session_id for each in self._waiting.pending()):
             self._show()
 
-    # ---------------------------------------------------------------------- what they differ in
+    # ----------------------------------------------------------------- overridden by subclasses
     def _answer(self, request_id: str, answer: str) -> None:
         raise NotImplementedError
 

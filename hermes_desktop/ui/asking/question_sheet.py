@@ -213,7 +213,7 @@ class QuestionSheet(QWidget):
             return
         super().keyPressEvent(event)
 
-    # --------------------------------------------------------------------------------- build
+    # -------------------------------------------------------------------------- construction
     def _arrange(self) -> None:
         font = self.title.font()
         font.setBold(True)

@@ -282,7 +282,7 @@ class ChatPage(QWidget):
         elsewhere = self._services.chat.command_elsewhere(None)
         self.empty.say_new_elsewhere() if elsewhere else self.empty.say_new(self._model)
 
-    # ------------------------------------------------------------------------------- news
+    # ----------------------------------------------------------------------------- events
     def _begun(self, session_id: str) -> None:
         """Handle that the shown chat got its id."""
         self._shown.loaded = True
@@ -342,7 +342,7 @@ class ChatPage(QWidget):
     def _check_settings(self) -> None:
         self._slots.start(self.look_at_settings(), doing=self.tr("Reading the settings"))
 
-    # -------------------------------------------------------------------------------- build
+    # ------------------------------------------------------------------------- construction
     def _arrange(self) -> None:
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.view)

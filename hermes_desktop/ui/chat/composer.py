@@ -268,7 +268,7 @@ class Composer(QWidget):
         self.field.installEventFilter(self)
         self.send_button.clicked.connect(self._submit)
         self.stop_button.clicked.connect(self.stop_wanted)
-        for button in (self.send_button, self.stop_button):  # both may hide with the focus
+        for button in (self.send_button, self.stop_button):  # both may hide while focused
             button.clicked.connect(self.take_focus)
         self.reason.check_wanted.connect(self.check_wanted)
         self.reason.settings_wanted.connect(self.settings_wanted)

@@ -1,4 +1,4 @@
-"""Loading indicators: old content greyed out after 150 ms, a progress line after 400 ms."""
+"""Loading indicators: old content grayed out after 150 ms, a progress line after 400 ms."""
 
 from PySide6.QtCore import QObject, QTimer
 

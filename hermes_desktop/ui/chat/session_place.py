@@ -78,7 +78,7 @@ class SessionPlace(QObject):
         self._tell()
 
     def say_waiting(self, reason: str) -> None:
-        """Show the program that a message waits for, "" for none."""
+        """Show the other program that a message waits for, "" for none."""
         if reason != self._waiting:
             self._waiting = reason
             self._tell()
@@ -110,7 +110,7 @@ class SessionPlace(QObject):
     async def _continue(self, reset: SessionReset) -> None:
         """Continue the previous session; if the chat cannot be moved, that session is still opened.
 
-        The failure is reported to the user.
+        The failure is reported, and the user can still read and write in the session.
         """
         try:
             await self._gateway.continue_in(reset.session_key, reset.old_session_id)

@@ -21,10 +21,10 @@ class LedgerTurn:
 
     Attributes:
         started_at: Epoch seconds of the start, or of the queueing before that.
-        reason: The program that it waits for, as a sentence; "" for a reply of this one.
+        reason: The other program that it waits for, as a sentence; "" for a reply of this one.
         begun: Whether it was started and not only queued.
         floor_id: Its rows have greater ids; None while unknown.
-        pieces: The deltas so far, neighbours of one kind joined.
+        pieces: The deltas so far, neighbors of one kind joined.
         calls: The states of its tool calls.
     """
 
@@ -128,7 +128,7 @@ class TurnLedger:
         return "queued" if "queued" in states else ""
 
     def waits_for(self, session_ids: Collection[str]) -> str:
-        """Return the program that a message waits for, as a sentence; "" for none."""
+        """Return the other program that a message waits for, as a sentence; "" for none."""
         waiting = (turn.reason for turn in self.of(session_ids) if turn.state == "queued")
         return next((reason for reason in waiting if reason), "")
 

@@ -36,7 +36,7 @@ class HitDelegate(QStyledItemDelegate):
     """A delegate that paints hits in the colors of the theme.
 
     Attributes:
-        stale: Whether rows are greyed, because results for another text are pending.
+        stale: Whether rows are grayed, because results for another text are pending.
     """
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:

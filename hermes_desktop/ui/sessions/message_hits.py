@@ -129,7 +129,7 @@ class MessageHits(QWidget):
         painter.setPen(QPen(self._theme.palette.separator))
         painter.drawLine(self.rect().topLeft(), self.rect().topRight())
 
-    # --------------------------------------------------------------------------- what is found
+    # --------------------------------------------------------------------------------- results
 
     def _changed(self) -> None:
         """Handle another query; the shown hits are stale until the first new hit arrives."""
@@ -198,7 +198,7 @@ class MessageHits(QWidget):
         if hit is not None and not self._delegate.stale:
             self.hit_chosen.emit(hit)
 
-    # ----------------------------------------------------------------------------------- build
+    # ---------------------------------------------------------------------------- construction
 
     def _arrange(self) -> None:
         font = QFont(self._title.font())

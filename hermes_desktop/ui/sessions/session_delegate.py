@@ -60,7 +60,7 @@ class SessionDelegate(QStyledItemDelegate):
     """A delegate that paints headings and rows in the theme's colors and edits titles in place.
 
     Attributes:
-        stale: Whether rows are greyed, because newer ones are pending.
+        stale: Whether rows are grayed, because newer ones are pending.
     """
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:

@@ -296,7 +296,7 @@ class SessionListView(QTableView):
             self.left_below.emit()
 
     def _restore_choice(self, before: Sequence[SessionSummary]) -> None:
-        """Restore the selection; Qt would select a neighbour of a removed row instead."""
+        """Restore the selection; Qt would select a neighbor of a removed row instead."""
         wanted = {each.root_id for each in before}
         if {each.root_id for each in self.selected_sessions} == wanted:
             return

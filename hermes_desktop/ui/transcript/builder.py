@@ -1,4 +1,4 @@
-"""Building of entry widgets in time slices, the last ones first."""
+"""The builder of entry widgets: last entries first, in slices that do not block the main thread."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -170,7 +170,7 @@ class Builder(QObject):
         height = widget.fit(self.width) if self.width else 0
         self._built[entry.key] = Built(entry, widget, self.width, height)
 
-    # -------------------------------------------------------------------------------- parse
+    # ------------------------------------------------------------------------------ parsing
     def _ask_for_parse(self) -> None:
         """Send the last messages that are not parsed yet to the worker thread."""
         if self._asked:

@@ -1,4 +1,4 @@
-"""The column of messages: positions, centring, and notice of layout changes."""
+"""The column of messages: positions, centering, and signals around layout changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class Column(QWidget):
         return self._by_key.get(key)
 
     def set_nearest(self, nearest: Callable[[], int]) -> None:
-        """Set the source of the visible y; items near it are laid out first on a new width."""
+        """Set the callback for the visible y; items near it are laid out first on a new width."""
         self._nearest = nearest
 
     @property

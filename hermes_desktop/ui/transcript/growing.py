@@ -1,4 +1,4 @@
-"""Loading of more messages when scrolling comes near an edge of the shown part."""
+"""Loading of more messages when the view is scrolled near an edge of the shown part."""
 
 from PySide6.QtCore import QObject, Signal
 

@@ -249,7 +249,7 @@ class MessageWidget(Stack):
         self._show_thinking()
         self._thinking_body().update_stream(update)
 
-    # ------------------------------------------------------------------------------- words
+    # ----------------------------------------------------------------------------- content
     @property
     def segments(self) -> tuple[Segment, ...]:
         """All widgets with text; those of the reasoning only while it is expanded."""
@@ -274,7 +274,7 @@ class MessageWidget(Stack):
         """Return the text without markup."""
         return plain_text(self.body.blocks)
 
-    # ------------------------------------------------------------------------------ colours
+    # ------------------------------------------------------------------------------- colors
     def restyle(self, look: Look) -> None:
         """Redraw everything with other colors."""
         self.look = look

@@ -32,7 +32,7 @@ class JumpButton(QPushButton):
 
 
 class Veil(QWidget):
-    """A veil that greys what is below it, blocks input, and shows a progress line at the top."""
+    """A veil that grays what is below it, blocks input, and shows a progress line at the top."""
 
     def __init__(self, over: QWidget) -> None:
         super().__init__(over)

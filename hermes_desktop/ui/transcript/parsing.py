@@ -31,7 +31,7 @@ def parse_entry(entry: MessageEntry) -> Parsed:
     message = entry.message
     if message.role == "tool":
         return Parsed((), (), len(message.content))
-    if entry.is_summary:  # it is the program's, not an author's: it is collapsed
+    if entry.is_summary:  # written by the program, so it is collapsed
         text = summary_text({"content": message.content})[:SHOWN_AT_FIRST]
         return Parsed((), parse_markdown(text), len(message.content))
     shown = cut_at_line(message.content, 0, SHOWN_AT_FIRST)

@@ -1,4 +1,4 @@
-"""Redrawing of the transcript in other colors: visible items at once, the rest in slices."""
+"""Restyling of the transcript in new colors: visible items at once, the rest in slices."""
 
 from PySide6.QtCore import QObject, QTimer
 

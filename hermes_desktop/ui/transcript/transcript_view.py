@@ -246,7 +246,7 @@ class TranscriptView(QWidget):
                 self.area.column.refit(turn.reply)
             self._retarget()
 
-    # ------------------------------------------------------------------------------- moving
+    # ---------------------------------------------------------------------------- scrolling
     def to_end(self) -> None:
         """Go to the newest message and follow new ones from there."""
         self.landing.clear()
@@ -267,7 +267,7 @@ class TranscriptView(QWidget):
         """Gray out the content while something else is read; ``busy`` adds a progress line."""
         self.veil.set_state(greyed=greyed, busy=busy, colour=self._theme.palette.base)
 
-    # -------------------------------------------------------------------------------- copy
+    # ----------------------------------------------------------------------------- copying
     def copy_last_reply(self) -> bool:
         """Copy the newest reply to the clipboard as Markdown; return False if there is none."""
         for item in reversed(self.area.column.items):
@@ -314,7 +314,7 @@ class TranscriptView(QWidget):
         place = text.cursorRect()
         self.area.bring_into_view(text, place.top(), place.height())
 
-    # -------------------------------------------------------------------------------- look
+    # -------------------------------------------------------------------------- appearance
     def _restyle(self) -> None:
         look = Look.of(self._theme.palette)
         self.live.look = look

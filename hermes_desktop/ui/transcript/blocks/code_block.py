@@ -230,7 +230,7 @@ class CodeSegment(Fitted):
             if len(line) * widest_sign > self._widest:
                 self._widest = max(self._widest, metrics.horizontalAdvance(line.expandtabs(4)))
 
-    # ------------------------------------------------------------------------------ colours
+    # ------------------------------------------------------------------------------- colors
     def _paint_slice(self) -> None:
         if next(self._slices, False) is False:
             self._idle.stop()

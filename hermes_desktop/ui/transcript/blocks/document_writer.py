@@ -1,4 +1,4 @@
-"""Writing of blocks to a text document, and removal of the last ones.
+"""The writer that appends blocks to a text document and removes the last ones again.
 
 Only characters with formats are inserted; no markup is ever interpreted.
 """

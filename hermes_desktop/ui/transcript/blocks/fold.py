@@ -213,7 +213,7 @@ class Fold(Stack):
         return self._inside
 
     def renew(self) -> None:
-        """Rebuild the content below the line: now if it is expanded, else when it is expanded."""
+        """Rebuild the content below the line, now or when it is next expanded."""
         if self._filled:
             for row in self._inside.rows:
                 self._inside.remove_row(row)

@@ -231,7 +231,7 @@ def _pieces(block: TextBlock) -> Iterator[TextBlock]:
 
 
 def spans_of(children: Sequence[Token]) -> tuple[Span, ...]:
-    """Convert inline tokens to spans; neighbours of the same format are joined."""
+    """Convert inline tokens to spans; neighbors of the same format are joined."""
     spans: list[Span] = []
     look = Span("")
     links: list[str] = []

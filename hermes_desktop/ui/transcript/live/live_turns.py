@@ -278,7 +278,7 @@ class LiveTurns:
                 supply(entry, turn.reply)
                 return
             if last is not None and message.id == last:
-                turn.reply_row = message.id  # stored text differs: build it again
+                turn.reply_row = message.id  # stored text differs: rebuilt
                 return
 
     def _add(self, turn_id: str, prompt: str, floor_id: int, now: float) -> LiveTurn:

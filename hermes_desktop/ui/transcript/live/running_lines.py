@@ -1,4 +1,4 @@
-"""Updates of the lines of running tools: elapsed time, and a button to stop the reply."""
+"""Live updates of the lines of running tools: elapsed time and a button to stop the reply."""
 
 import time
 from typing import TYPE_CHECKING
