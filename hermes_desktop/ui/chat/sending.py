@@ -104,7 +104,7 @@ class Sending(QObject):
         self.send(prompt, again=True)
 
     def give_back(self, session_id: str, prompt: str, *, here: bool) -> None:
-        """Put a prompt that was not stored back into the field, or into the draft of its session."""
+        """Put a prompt that was not stored back into the field or the draft of its session."""
         if here:
             self._composer.give_back(prompt)
         else:

@@ -87,8 +87,7 @@ class ColumnFilling(QObject):
         self._area.column.replace(items)
         if was_fresh:
             self._landing.land()
-            # Items that were in the column before and are not in the shown part must be built
-            # again.
+            # Items of the previous column that are not in the shown part must be built again.
             self._builder.want([entry for entry in shown if self._kept(entry) is None])
             self.first_painted.emit()
         self.settled.emit()

@@ -326,8 +326,7 @@ class MessageWidget(Stack):
     def _show_thinking(self) -> None:
         if self._thinking is not None:
             return
-        # Collapsed, it is in no layout; without a parent it would outlive the message and keep a
-        # reference to it.
+        # Collapsed, it is in no layout; without a parent it would outlive and keep the message.
         body = Body(self.look, self.look.palette.secondary_text, self)
         body.hide()
         body.segment_made.connect(self._segment_made)

@@ -91,8 +91,7 @@ class CodeText(QPlainTextEdit):
         line = layout.blockBoundingRect(self.document().firstBlock()).height()
         height = math.ceil(line * self.document().blockCount()) + 1
         wide = widest + 2 > width
-        # Set explicitly, because the automatic bar appears for a moment while the widget is
-        # resized.
+        # Set explicitly; the automatic bar appears for a moment while the widget is resized.
         policy = Qt.ScrollBarPolicy
         self.setHorizontalScrollBarPolicy(
             policy.ScrollBarAlwaysOn if wide else policy.ScrollBarAlwaysOff
