@@ -1,1 +1,1 @@
-"""One setting on a page: its label, field, notes and place."""
+"""One setting on a page: its label, editor and notes."""

@@ -1,4 +1,4 @@
-"""Fields by kind: a tick, a line, a number with its unit, a choice, a list of texts."""
+"""Editors by kind of setting: check box, text line, number with unit, choice, list of texts."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _LIST_LINES = 3
 
 
 class Editor(QObject):
-    """What a field is filled in with.
+    """The input widget of a field.
 
     Attributes:
-        widget: What takes the focus.
+        widget: The widget that takes the focus.
         wide: Whether it needs the whole width of the page.
 
     Signals:
-        given: What stands in it now.
-        typed: The same, after one letter of many.
+        given: Carries the content.
+        typed: Carries the content after a single keystroke.
     """
 
     given = Signal(object)
@@ -50,12 +50,12 @@ class Editor(QObject):
         self.widget = widget
 
     def show_given(self, given: Any) -> None:
-        """Show something without telling that it was given."""
+        """Show a value without emitting a signal."""
         raise NotImplementedError
 
 
 class YesNoEditor(Editor):
-    """A tick."""
+    """A check box."""
 
     def __init__(self, option: Option) -> None:
         del option
@@ -73,7 +73,7 @@ class YesNoEditor(Editor):
 
 
 class LineEditor(Editor):
-    """One line of text, or a number."""
+    """A line of text, or a number."""
 
     def __init__(self, option: Option) -> None:
         self.line = SettingLine(steps=option.kind in {"number", "whole_number"})
@@ -92,14 +92,14 @@ class LineEditor(Editor):
         if self.line.text() != given:
             self.line.setText(given)
             if not self.line.hasFocus():
-                self.line.setCursorPosition(0)  # of what is longer than the field, the beginning
+                self.line.setCursorPosition(0)  # show the beginning of a long text
 
     def _edited(self, text: str) -> None:
         self.typed.emit(text)
 
 
 class ChoiceEditor(Editor):
-    """One of several, each said by its meaning."""
+    """A choice of several values, each shown by its meaning."""
 
     def __init__(self, option: Option) -> None:
         self.box = QuietCombo()
@@ -156,10 +156,10 @@ class TextsEditor(Editor):
 
 
 class SettingLine(QLineEdit):
-    """A line that leaves undo to the page, and steps a number with Up and Down.
+    """A line edit that leaves undo to the page, and steps a number with Up and Down.
 
     Args:
-        steps: It holds a number.
+        steps: Whether the line holds a number.
     """
 
     def __init__(self, *, steps: bool) -> None:
@@ -191,7 +191,7 @@ class SettingLine(QLineEdit):
 
 
 class SettingText(QPlainTextEdit):
-    """Three lines that leave undo and Tab to the page."""
+    """A text edit of three lines that leaves undo and Tab to the page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -207,7 +207,7 @@ class SettingText(QPlainTextEdit):
 
 
 class QuietCombo(QComboBox):
-    """A choice that does not change when the page is scrolled over it."""
+    """A combo box that ignores the wheel, so that scrolling the page does not change it."""
 
     @override
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -215,7 +215,7 @@ class QuietCombo(QComboBox):
 
 
 def make_editor(option: Option) -> Editor:
-    """The editor for a setting of that kind."""
+    """Return a new editor for the kind of the setting."""
     made: Editor = _KINDS[option.kind](option)
     return made
 
@@ -232,7 +232,7 @@ _KINDS: dict[str, type[Any]] = {
 
 
 def _is_step_key(event: QEvent) -> bool:
-    """Whether Qt asks if undo is meant for this field: the page undoes, over all fields."""
+    """Return whether Qt offers undo or redo to this field; the page undoes across all fields."""
     if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
         return False
     if any(event.matches(key) for key in _STEPS):

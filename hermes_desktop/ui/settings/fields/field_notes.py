@@ -1,4 +1,4 @@
-"""The lines under a field: where its value comes from, what is wrong, who else changed it."""
+"""The notes under a field: the origin of its value, problems, and conflicts with other changes."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _MOST = 32
 
 
 class FieldNotes(QWidget):
-    """Nothing of it shows while there is nothing to say.
+    """The notes of one field, hidden while there are none.
 
     Args:
-        theme: Colours.
-        hermes: What ``hermes`` makes of the setting; "" if it reads it as we do.
+        theme: Colors.
+        hermes: How ``hermes`` treats the setting; "" if it reads it as Hermes Desktop does.
 
     Signals:
-        mine_wanted: In a conflict, what was filled in here shall count.
-        theirs_wanted: What stands in the file shall.
+        mine_wanted: In a conflict, the user keeps the edit.
+        theirs_wanted: In a conflict, the user takes the value of the file.
     """
 
     mine_wanted = Signal()
@@ -55,45 +55,45 @@ class FieldNotes(QWidget):
 
     @property
     def origin(self) -> QLabel:
-        """Where the value comes from."""
+        """The label with the origin of the value."""
         return self._lines().origin
 
     @property
     def pending(self) -> QLabel:
-        """What is not saved yet."""
+        """The label with the unsaved change."""
         return self._lines().pending
 
     @property
     def trouble(self) -> QLabel:
-        """What is wrong."""
+        """The label with the problem."""
         return self._lines().trouble
 
     @property
     def mine(self) -> QPushButton:
-        """In a conflict: what was filled in here."""
+        """In a conflict: the button that keeps the edit."""
         return self._lines().mine
 
     @property
     def theirs(self) -> QPushButton:
-        """In a conflict: what stands in the file."""
+        """In a conflict: the button that takes the value of the file."""
         return self._lines().theirs
 
     @property
     def words(self) -> str:
-        """Everything that shows, for who hears it."""
+        """The whole visible text, for screen readers."""
         if self._made is None:
             return ""
         labels = (self._made.trouble, self._made.pending, self._made.origin)
         return " ".join(label.text() for label in labels if not label.isHidden())
 
     def show_refusal(self, words: str, given: object) -> None:
-        """Say why a value was not taken; that stays until another one is filled in."""
+        """Show why a value was rejected, until another one is filled in."""
         self._refused, self._refused_given = words, given
 
     def show_state(
         self, view: SettingView, edit: Edit | None, *, conflict: bool, locked: str, more: str = ""
     ) -> None:
-        """Say what there is to say about a setting."""
+        """Show the notes that apply to the state of a setting."""
         if edit is None or edit.given != self._refused_given:
             self._refused = ""
         origin = locked or ("" if view.problem else origin_words(view))
@@ -123,7 +123,7 @@ class FieldNotes(QWidget):
         return conflict_words(view, edit)
 
     def _lines(self) -> _Lines:
-        """Most settings have nothing to say: the lines are made when one has."""
+        """Return the labels, created on first use: most settings need none."""
         if self._made is None:
             self._made = _Lines(self, self._theme)
             self._made.mine.clicked.connect(self.mine_wanted)
@@ -141,7 +141,7 @@ class FieldNotes(QWidget):
 
 
 class _Lines:
-    """The widgets in it."""
+    """The widgets of the notes."""
 
     def __init__(self, parent: FieldNotes, theme: Theme) -> None:
         self.origin = QuietLabel(theme, parent=parent)

@@ -1,4 +1,4 @@
-"""One setting on a page: its label, what it does, its field, and what is to be said about it."""
+"""One setting on a page: label, description, editor and notes."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ _UNIT_WIDTH = 54
 
 
 class FieldRow(QWidget):
-    """Shows what the draft says about one setting, and gives it what is filled in.
+    """A row that shows the draft of one setting and passes edits to it.
 
     Args:
         view: The setting as it is now.
-        draft: Where edits go.
-        theme: Colours.
-        first: It is the first of its block, without a line above.
-        said: What was said already, above or below, and need not be said again.
+        draft: Receives the edits.
+        theme: Colors.
+        first: Whether the row is the first of its block, without a line above.
+        said: Texts that are already shown above or below, and are not repeated here.
     """
 
     def __init__(
@@ -93,16 +93,16 @@ class FieldRow(QWidget):
 
     @property
     def key(self) -> str:
-        """The setting."""
+        """The key of the setting."""
         return self.option.key
 
     def set_locked(self, reason: str) -> None:
-        """Let it not be changed, or again with ""."""
+        """Disable the field for the given reason; "" enables it again."""
         self._locked = reason
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what the draft says."""
+        """Show the current state of the draft."""
         view, edit = self._draft.views[self.key], self._draft.edits.get(self.key)
         shown = given_of(self.option, view.value) if edit is None else edit.given
         if edit is not None and edit.unset:
@@ -119,7 +119,7 @@ class FieldRow(QWidget):
         self.update()
 
     def focus(self) -> None:
-        """Put the focus into the field."""
+        """Put the focus on the field."""
         target = self.editor.widget if self.editor.widget.isEnabled() else self
         target.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
@@ -142,7 +142,7 @@ class FieldRow(QWidget):
         self._mark(view.value != option.default if edit is None else differs)
 
     def _mark(self, differs: bool) -> None:  # noqa: FBT001 - a state of one meaning
-        """Settings that are not at their default stand out of the others."""
+        """Emphasize the label of a setting that is not at its default."""
         self._differs = differs
         font = self.label.font()
         weight = QFont.Weight.DemiBold if differs else QFont.Weight.Normal
@@ -151,7 +151,7 @@ class FieldRow(QWidget):
             self.label.setFont(font)
 
     def _tell(self, pending: bool) -> None:  # noqa: FBT001 - a state of one meaning
-        """For who hears the page instead of seeing it."""
+        """Set the accessible description, for screen readers."""
         state = self.tr("Not saved yet.") if pending else ""
         unit = "" if self.unit is None else self.unit.text()
         default = value_words(self.option, self.option.default)
@@ -186,7 +186,7 @@ class FieldRow(QWidget):
 
     def _reset(self) -> None:
         self._draft.reset(self.key)
-        self.focus()  # the button that had it is gone
+        self.focus()  # the reset button that had the focus is hidden
 
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -196,7 +196,7 @@ class FieldRow(QWidget):
 
     @override
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """The label belongs to the field: clicking it is clicking there."""
+        """Treat a click on the label as a click on the field."""
         on_label = self.label.rect().contains(self.label.mapFrom(self, event.position().toPoint()))
         if on_label and self.editor.widget.isEnabled():
             self.editor.widget.setFocus(Qt.FocusReason.MouseFocusReason)
@@ -279,7 +279,7 @@ class FieldRow(QWidget):
 
 
 def heading(text: str) -> QLabel:
-    """The title of a block."""
+    """Return the title label of a block."""
     label = LeadingLabel(text)
     font = label.font()
     font.setWeight(font.Weight.DemiBold)

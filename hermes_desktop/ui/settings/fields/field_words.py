@@ -1,4 +1,4 @@
-"""A setting in words for its field: what it is called, what it says, and who says so."""
+"""Texts about a setting for its field: label, value and origin."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KINDS = {
 
 
 class LabelParts(NamedTuple):
-    """A label taken apart: ``Telegram: silent for (minutes)``."""
+    """The parts of a label such as ``Telegram: silent for (minutes)``."""
 
     who: str
     what: str
@@ -34,7 +34,7 @@ class LabelParts(NamedTuple):
 
 
 def label_parts(option: Option) -> LabelParts:
-    """Whom it is about, what it is, in which unit; the first and last may be empty."""
+    """Return subject, name and unit of the label; subject and unit may be empty."""
     who, colon, what = option.label.partition(": ")
     if not colon:
         who, what = "", option.label
@@ -48,7 +48,7 @@ def label_parts(option: Option) -> LabelParts:
 
 
 def given_of(option: Option, value: Any) -> Any:
-    """A value as a field of its kind holds it."""
+    """Return a value in the type that a field of its kind works with."""
     if option.kind == "yes_no":
         return bool(value)
     if option.kind == "texts":
@@ -61,7 +61,7 @@ def given_of(option: Option, value: Any) -> Any:
 
 
 def value_words(option: Option, value: Any) -> str:
-    """A value in a sentence."""
+    """Return a value as text for a sentence."""
     if option.kind == "yes_no":
         return "on" if value else "off"
     if isinstance(value, list | tuple):
@@ -79,26 +79,26 @@ def value_words(option: Option, value: Any) -> str:
 
 
 def unset_words(option: Option) -> str:
-    """What counts where nothing is chosen."""
+    """Return the text for a setting without a value."""
     follows = option.kind == "choice" and option.platform
     return "as on all platforms" if follows else "not set"
 
 
 def help_words(option: Option, said: Collection[str] = ()) -> str:
-    """What it does and what follows from it, unless that was said already."""
+    """Return the description of a setting and its consequence, unless that is already shown."""
     consequence = "" if option.consequence in said else option.consequence
     return plain(" ".join(filter(None, (option.help, consequence))))
 
 
 def range_words(option: Option) -> str:
-    """What a number may be, in a few words; "" for no limits."""
+    """Return the allowed range of a number in a few words; "" for no limits."""
     if option.kind not in {"number", "whole_number"}:
         return ""
     return plain(option.allowed())
 
 
 def lock_reason(view: SettingView) -> str:
-    """Why a setting cannot be changed here although the home can; "" when it can."""
+    """Return why this setting cannot be changed although the home can; "" if it can."""
     if view.option.variable_wins and view.source in {"environment", ".env"}:
         where = _variable_place(view)
         return f"{view.place} in {where} counts over what is set here. Take it out there first."
@@ -106,7 +106,7 @@ def lock_reason(view: SettingView) -> str:
 
 
 def origin_words(view: SettingView) -> str:
-    """Where the value comes from; "" for a default that nobody touched."""
+    """Return the origin of the value; "" for an untouched default."""
     if view.problem:
         line = f", line {view.line}" if view.line else ""
         stored = " ".join(str(view.stored).split())[:40]
@@ -125,7 +125,7 @@ def origin_words(view: SettingView) -> str:
 
 
 def twice_words(key: str, lines: Sequence[int]) -> str:
-    """That a key stands elsewhere, too, where it does not count; "" without such lines."""
+    """Return a note on further lines with the same key, which have no effect; "" without any."""
     if not lines:
         return ""
     where = ", ".join(map(str, lines))
@@ -134,19 +134,19 @@ def twice_words(key: str, lines: Sequence[int]) -> str:
 
 
 def ignored_words(view: SettingView) -> str:
-    """Places of the file where a value stands that another place overrules; "" without any."""
+    """Return a note on values in the file that another key overrules; "" without any."""
     return "\n".join(
         f"“{key}”, line {line}, does not count beside it" for key, line in view.ignored
     )
 
 
 def effect_words(option: Option) -> str:
-    """When a change counts."""
+    """Return when a change takes effect."""
     return EFFECT_WORDS[option.effect]
 
 
 def pending_words(view: SettingView, edit: Edit) -> str:
-    """What a change that is not saved yet does."""
+    """Return the effect of an unsaved change."""
     if edit.problem:
         return ""
     option = view.option
@@ -158,7 +158,7 @@ def pending_words(view: SettingView, edit: Edit) -> str:
 
 
 def conflict_words(view: SettingView, edit: Edit) -> str:
-    """What two people want of one setting."""
+    """Return a note on a setting that was changed both here and elsewhere."""
     theirs = value_words(view.option, view.value)
     return (
         f"Meanwhile this was changed elsewhere to “{theirs}”. You want “{mine_words(view, edit)}”."
@@ -166,14 +166,14 @@ def conflict_words(view: SettingView, edit: Edit) -> str:
 
 
 def mine_words(view: SettingView, edit: Edit) -> str:
-    """What an edit asks for."""
+    """Return the value that an edit asks for."""
     if edit.problem:
         return str(edit.given)
     return value_words(view.option, view.option.default if edit.unset else edit.value)
 
 
 def plain(words: str) -> str:
-    """Names of programs in quotation marks instead of backticks, apostrophes as in print."""
+    """Replace backticks by quotation marks and straight apostrophes by typographic ones."""
     return re.sub(r"(?<=\w)'", "’", re.sub(r"`([^`]*)`", r"“\1”", words))
 
 
@@ -182,12 +182,12 @@ def _variable_place(view: SettingView) -> str:
 
 
 def kind_name(chat_type: str) -> str:
-    """What chats of a kind are called."""
+    """Return the display name of a type of chats."""
     return _KINDS.get(chat_type, f"Chats of kind “{chat_type}”")
 
 
 def _rule_of(key: str) -> str:
-    """Whose rule it is, where chats of one kind or platform have one of their own."""
+    """Return the subject of a rule that applies to one chat type or platform only."""
     kind, _, rest = key.partition(".")
     name = rest.partition(".")[0]
     if kind == "reset_by_type":

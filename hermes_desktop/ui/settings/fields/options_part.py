@@ -1,4 +1,4 @@
-"""The options of some sections as blocks of fields, made from what is declared about them."""
+"""Options of a settings section as blocks of fields, generated from their declarations."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class OptionsPart(SettingsPart):
-    """One section: a heading, and a block for each of those whom its options are about.
+    """One section: a heading, and a block for each subject of its options.
 
     Args:
-        context: What it works with.
+        context: Services, draft and colors.
         title: The heading.
         views: The options, in their order.
     """
@@ -64,14 +64,14 @@ class OptionsPart(SettingsPart):
             pass
 
     def row(self, key: str) -> FieldRow | None:
-        """The field of a setting, made if it was not there yet."""
+        """Return the field of a setting, created if necessary."""
         self._finish()
         fold = self._fold_of(key)
         return self._rows.get(key) if fold is None else fold.rows.get(key)
 
     @override
     def set_locked(self, reason: str) -> None:
-        """Let nothing be changed, and say why at each field."""
+        """Disable all fields and show the reason at each."""
         if reason == self._locked:
             return
         self._locked = reason
@@ -94,7 +94,7 @@ class OptionsPart(SettingsPart):
 
     @override
     def show_error(self, key: str, error: HermesError) -> bool:
-        """Say at its field why a value was not taken."""
+        """Show at its field why a value was rejected."""
         row, edit = self.row(key), self.context.draft.edits.get(key)
         if row is None or edit is None:
             return False
@@ -178,7 +178,7 @@ class OptionsPart(SettingsPart):
 
 
 def common_hint(views: Sequence[SettingView]) -> str:
-    """What ``hermes`` makes of all of them alike, "" where it differs or there is but one."""
+    """Return how ``hermes`` treats all of them; "" if that differs or there is only one."""
     hints = {view.option.unknown_to_hermes for view in views}
     return hints.pop() if len(hints) == 1 and len(views) > 1 else ""
 

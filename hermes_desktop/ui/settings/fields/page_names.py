@@ -1,4 +1,4 @@
-"""The names of the pages, for the home's memory and for hits."""
+"""Names of the settings pages, for search hits and the remembered page of a home."""
 
 GENERAL = "general"
 ASSISTANT = "assistant"

@@ -1,9 +1,9 @@
-"""What a page of the settings is made of, for whoever adds a page or a block to one.
+"""Base classes and shared types for the parts of a settings page.
 
-A *part* is a block of a page. It is handed a :class:`SettingsContext`, keeps what a person wants
-until the frame saves, and says errors at its fields. Settings that are declared as options go
-through the shared draft and need nothing of that; a part of its own is for what is no option:
-secrets, lists, checks.
+A *part* is a block of a page. It receives a :class:`SettingsContext`, keeps what the user wants
+until the page is saved, and shows errors at its fields. Settings that are declared as options go
+through the shared draft and need no part; a part of its own is for what is not an option: secrets,
+lists, checks.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SettingsContext:
-    """What every part works with.
+    """The services and callbacks that every part uses.
 
     Attributes:
         services: ``services.settings`` reads and writes.
-        slots: Runs what clicks start.
-        bridge: News.
-        theme: Colours.
+        slots: Runs coroutines started by clicks.
+        bridge: Delivers events.
+        theme: Colors.
         clock: For dates.
         draft: Pending edits of options, shared by all pages.
-        restart_gateway: Restarts ours, after asking where replies run.
-        show_setting: Leads to a setting by its key, on whichever page it stands.
-        report: Tells in the strip above the pages what became of a change that a part made itself.
+        restart_gateway: Restarts the hosted gateway, after confirmation if replies are running.
+        show_setting: Navigates to a setting by its key, on any page.
+        report: Shows the outcome of a change that a part has made itself in the strip above the
+            pages.
     """
 
     services: DesktopServices
@@ -62,9 +63,9 @@ class Pending:
     """What a part wants saved besides the options in the draft.
 
     Attributes:
-        changes: Of settings that the part keeps itself.
+        changes: Changes of settings that the part manages itself.
         secrets: Values by variable, for the keyring.
-        faulty: How many of its fields keep everything from being saved.
+        faulty: How many of its fields block saving.
     """
 
     changes: tuple[Change, ...] = ()
@@ -77,12 +78,12 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something that a search found.
+    """A search hit.
 
     Attributes:
         page: The name of its page.
-        key: Given back to :meth:`SettingsPart.focus_key`.
-        label: What stands in the list.
+        key: Passed to :meth:`SettingsPart.focus_key`.
+        label: The text in the list of hits.
     """
 
     page: str
@@ -91,14 +92,14 @@ class Hit:
 
 
 class SettingsPart(QWidget):
-    """A block of a page; every method may be left as it is.
+    """A block of a page; overriding its methods is optional.
 
     Attributes:
-        context: What it works with.
-        column: Where its content goes, from top to bottom.
+        context: Services, draft and colors.
+        column: The layout of its content, from top to bottom.
 
     Signals:
-        pending_changed: What :meth:`pending` answers is not what it was.
+        pending_changed: The result of :meth:`pending` has changed.
     """
 
     pending_changed = Signal()
@@ -111,46 +112,46 @@ class SettingsPart(QWidget):
         self.column.setSpacing(SPACE_8)
 
     def begin(self) -> None:
-        """The part was put on its page and shows for the first time; read here, not before."""
+        """Load the data of the part; called when it is shown on its page for the first time."""
 
     def grow(self) -> bool:
-        """Make a little more of it, a few milliseconds' worth; whether there is more to make."""
+        """Build more of the part for a few milliseconds; return whether more remains."""
         return False
 
     def search(self, words: Sequence[str]) -> list[Hit]:
-        """What of the part, besides options, has all of these (lower-case) words."""
+        """Return hits in the part, besides options, that contain all (lower-case) words."""
         del words
         return []
 
     def pending(self) -> Pending:
-        """What is to be saved besides the options in the draft."""
+        """Return what is to be saved besides the options in the draft."""
         return Pending()
 
     def revert(self) -> None:
-        """Forget what :meth:`pending` answers."""
+        """Drop what :meth:`pending` returns."""
 
     def saved(self, applied: Applied) -> None:
-        """Everything pending was saved."""
+        """Handle a successful save of everything pending."""
         del applied
         self.revert()
 
     def show_error(self, key: str, error: HermesError) -> bool:
-        """Say at the field of a setting or variable what is wrong; False when it is not here."""
+        """Show an error at the field of a setting or variable; return whether it is here."""
         del key, error
         return False
 
     def focus_key(self, key: str) -> bool:
-        """Put the focus on a setting or variable; False when it is not here."""
+        """Put the focus on a setting or variable; return whether it is here."""
         del key
         return False
 
     def set_saving(self, *, saving: bool) -> None:
-        """Everything that is pending is being saved, which may take its time, or that is over."""
+        """Handle the start or end of saving everything pending, which may take a while."""
         del saving
 
     def end(self) -> None:
-        """The window goes: start nothing more, wait for nothing."""
+        """Stop: the window is closing. Start nothing more and wait for nothing."""
 
     def set_locked(self, reason: str) -> None:
-        """Let nothing be changed, and say why; "" lets it be changed again."""
+        """Prevent changes and show the reason; "" allows changes again."""
         self.setEnabled(not reason)

@@ -1,7 +1,7 @@
-"""When chats of one kind or platform begin anew, if that differs from the rule for all.
+"""The reset rule for chats of one type or platform, where it differs from the rule for all chats.
 
-As long as none of its keys stands in the file the rule for all chats counts, not the defaults of
-the keys; so the fields show only where there is a rule of its own.
+As long as none of its keys is in the file, the rule for all chats applies, not the defaults of the
+keys. The fields are therefore visible only if there is a separate rule.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _NAME_WIDTH = 150
 
 
 class PolicyFold(QWidget):
-    """A tick that gives chats a rule of their own, and under it the fields of that rule.
+    """A check box that gives chats a rule of their own, with the fields of that rule below.
 
     Args:
-        who: Whose chats, as declared.
+        who: The chats that the rule is for, as declared.
         views: The settings of the rule.
-        context: Draft and colours.
-        first: It is the first of its block.
+        context: Draft and colors.
+        first: Whether it is the first of its block.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class PolicyFold(QWidget):
         self.refresh()
 
     def refresh(self, key: str = "") -> None:
-        """Show what the draft says."""
+        """Show the current state of the draft."""
         on = any(self._is_own(each) for each in self._keys)
         self.box.setChecked(on)
         self.box.setEnabled(not self._locked)
@@ -70,14 +70,14 @@ class PolicyFold(QWidget):
         self.summary.setText(self._words(on=on))
 
     def set_locked(self, reason: str) -> None:
-        """Let nothing be changed, or again."""
+        """Prevent changes for the given reason; "" allows them again."""
         self._locked = reason
         for row in self.rows.values():
             row.set_locked(reason)
         self.refresh()
 
     def focus(self, key: str) -> None:
-        """Go to one of its settings, or to the tick where there is no rule."""
+        """Put the focus on one of its settings, or on the check box if there is no rule."""
         if key in self.rows and not self._holder.isHidden():
             self.rows[key].focus()
         else:
@@ -93,7 +93,7 @@ class PolicyFold(QWidget):
         if not on:
             draft.reset(*self._keys)
         elif any(draft.views[key].is_set for key in self._keys):
-            draft.drop(*self._keys)  # what stood in the file is back
+            draft.drop(*self._keys)  # restore the keys of the file
         else:
             mode = draft.value_of(f"{_FOR_ALL}.mode")
             draft.give(f"{self.prefix}.mode", mode, insist=True)
@@ -112,7 +112,7 @@ class PolicyFold(QWidget):
         said: set[str] = set()
         for key in self._keys:
             view = draft.views[key]
-            said |= {view.option.unknown_to_hermes}  # the page says it for all rules
+            said |= {view.option.unknown_to_hermes}  # the page shows it once for all rules
             row = FieldRow(view, draft, self._context.theme, first=False, said=said)
             said |= {view.option.consequence}
             row.set_locked(self._locked)

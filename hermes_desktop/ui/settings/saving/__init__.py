@@ -1,1 +1,1 @@
-"""Changes that are not saved yet: previewed, saved, undone."""
+"""Pending changes of settings: previewing, saving and undoing them."""

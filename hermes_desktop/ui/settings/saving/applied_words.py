@@ -1,4 +1,4 @@
-"""What became of a change of settings, in sentences for the strip above the page."""
+"""Messages about the outcome of a change of settings, for the strip above the page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMED = 4
 
 
 def title_words(applied: Applied) -> str:
-    """What was done, in one sentence."""
+    """Return one sentence that sums up what was saved."""
     count = len({change.key for change in applied.saved.changes})
     others = len(_keys(applied)) - count
     if not count and (others > 0 or applied.reconnected):
@@ -30,7 +30,7 @@ def title_words(applied: Applied) -> str:
 
 
 def detail_words(applied: Applied, views: Mapping[str, SettingView]) -> list[str]:
-    """When it counts, for each setting, a sentence each."""
+    """Return one sentence for each group of settings that says when the change takes effect."""
     return [plain(words) for words in _details(applied, views)]
 
 
@@ -60,12 +60,12 @@ def _details(applied: Applied, views: Mapping[str, SettingView]) -> Iterator[str
 
 
 def has_trouble(applied: Applied) -> bool:
-    """Whether something did not go as it was meant."""
+    """Return whether any part of the change failed."""
     return bool(applied.trouble) or not all(each.ok for each in applied.reconnected)
 
 
 def names(keys: Iterable[str], views: Mapping[str, SettingView]) -> str:
-    """Settings and variables by what they are called."""
+    """Return the display names of settings and variables, shortened to the first few."""
     listed = [name_of(key, views) for key in keys]
     more = len(listed) - _NAMED
     if more > 0:
@@ -74,7 +74,7 @@ def names(keys: Iterable[str], views: Mapping[str, SettingView]) -> str:
 
 
 def name_of(key: str, views: Mapping[str, SettingView]) -> str:
-    """What a setting or variable is called in a sentence."""
+    """Return the display name of a setting or variable."""
     view = views.get(key)
     if view is None:
         secret = SECRETS.get(key)
@@ -84,7 +84,7 @@ def name_of(key: str, views: Mapping[str, SettingView]) -> str:
 
 
 def secret_words(label: str, platform: str) -> str:
-    """What a secret is called in a sentence: ``Telegram bot token``."""
+    """Return the display name of a secret: ``Telegram bot token``."""
     _, colon, what = label.partition(": ")
     return f"{source_name(platform)} {what}" if colon and platform else label
 

@@ -1,4 +1,4 @@
-"""What stands above the pages while a settings file cannot be understood."""
+"""The notice above the pages while a settings file cannot be parsed."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _LINE = re.compile(r"\bline (\d+)\b")
 
 
 class BrokenFile(QWidget):
-    """The mistake with its lines, and what one can do. The file itself is never written.
+    """The parse error with the lines around it, and buttons to recover. The file is never written.
 
     Args:
-        context: Paths, workers, colours.
+        context: Paths, workers and colors.
 
     Signals:
-        retry_wanted: It was corrected; read it again.
-        versions_wanted: To see what stood there before.
+        retry_wanted: The user corrected the file; read it again.
+        versions_wanted: The user wants to see earlier versions of the file.
     """
 
     retry_wanted = Signal()
@@ -57,7 +57,7 @@ class BrokenFile(QWidget):
         self.hide()
 
     def show_error(self, error: HermesError) -> None:
-        """Say what is wrong; the lines follow when they were read."""
+        """Show the error, and the lines around it as soon as they are read."""
         self.title.setText(error.title)
         kept = self.tr("Until then no setting can be changed here.")
         detail = error.detail.removeprefix(f"{self._file}, ")  # the title names the file

@@ -1,4 +1,4 @@
-"""A difference between two texts of a file, looked at before it is written or brought back."""
+"""A dialog for the difference between two texts of a file before it is written or restored."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _SIZE = QSize(620, 440)
 
 
 class DifferenceDialog(QDialog):
-    """A title, what is to be known, the difference, and a button that names the result.
+    """A title, facts, a diff, and a button that names the result.
 
-    Opened with ``open()``; accepted means that it is to be done.
+    Open it with ``open()``. Accepted means that the action is to be carried out.
 
     Args:
-        title: What it is a difference of.
-        difference: As ``difflib.unified_diff`` writes it; "" for none.
-        facts: What is to be known besides.
-        action: Words of the button that does it; "" to look only.
-        theme: Colours.
+        title: What the difference is about.
+        difference: The output of ``difflib.unified_diff``; "" for none.
+        facts: Further remarks, one label each.
+        action: Label of the button that accepts; "" for a read-only dialog.
+        theme: Colors.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class DifferenceDialog(QDialog):
 
 
 class DifferenceText(QPlainTextEdit):
-    """The lines, those that come and go in the colours of the theme."""
+    """The diff as read-only text; added and removed lines in the colors of the theme."""
 
     def __init__(self, difference: str, theme: Theme) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""What a person wants to change and has not saved yet, over what the files say now.
+"""The draft: the user's unsaved edits, over the values that the files hold now.
 
-The one model behind every page: fields show it and write into it. Nothing here touches a file.
+The one model behind every page: fields show it and write into it. It never touches a file.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _MOST_STEPS = 200
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What is wanted of one setting.
+    """The wanted value of one setting.
 
     Attributes:
-        given: What stands in the field, in the field's own kind.
-        value: What it means; None while there is a problem, or to go back to the default.
-        unset: Whether it goes back to the default.
-        problem: Why it cannot be, as a sentence or two; "" when it can.
-        seen: What stood in the file when the edit began.
-        before: What counted then, for words about a conflict.
+        given: The content of the field, in the type that the field works with.
+        value: The parsed value; None while there is a problem, or to go back to the default.
+        unset: Whether the setting goes back to the default.
+        problem: Why the content is invalid, as a sentence or two; "" if it is valid.
+        seen: What the file held when the edit began.
+        before: The effective value at that time, for messages about a conflict.
     """
 
     given: Any
@@ -46,17 +46,17 @@ class Edit:
     before: Any = None
 
     def change(self, key: str) -> Change:
-        """The same for the service."""
+        """Return the edit as a change for the service."""
         return Change(key, self.value, unset=self.unset, seen=self.seen)
 
 
 class Draft(QObject):
-    """All edits, with the way back and forth over them. Main thread only.
+    """All edits, with undo and redo. Main thread only.
 
     Signals:
-        key_changed: What is to be shown for a setting is not what it was.
-        edits_changed: There are more edits, fewer, or others.
-        loaded: Everything was read anew.
+        key_changed: The content to show for a setting has changed.
+        edits_changed: Edits were added, removed or replaced.
+        loaded: All settings were read again.
     """
 
     key_changed = Signal(str)
@@ -73,7 +73,7 @@ class Draft(QObject):
         self._repeated: dict[str, tuple[int, ...]] = {}
         self._just_saved: frozenset[str] = frozenset()
 
-    # ------------------------------------------------------------------------------- looking
+    # ------------------------------------------------------------------------------- queries
 
     @property
     def views(self) -> Mapping[str, SettingView]:
@@ -82,11 +82,11 @@ class Draft(QObject):
 
     @property
     def edits(self) -> Mapping[str, Edit]:
-        """What is wanted, by setting."""
+        """The edits, by setting key."""
         return self._edits
 
     def other_lines(self, key: str) -> tuple[str, tuple[int, ...]]:
-        """Which key on the way to a setting stands elsewhere, too, and in which lines."""
+        """Return the repeated key on the path to a setting, and its lines that have no effect."""
         path = self._views[key].place.split(".")
         names = (".".join(path[:length]) for length in range(len(path), 0, -1))
         found = next((name for name in names if name in self._repeated), "")
@@ -94,45 +94,46 @@ class Draft(QObject):
 
     @property
     def faulty(self) -> list[str]:
-        """Settings that keep the rest from being saved: no value, or changed elsewhere too."""
+        """Settings that block saving: the value is invalid, or it was also changed elsewhere."""
         return [key for key, edit in self._edits.items() if edit.problem or self.in_conflict(key)]
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is a step back."""
+        """Whether there is a step to undo."""
         return bool(self._past)
 
     @property
     def can_redo(self) -> bool:
-        """Whether there is a step forward."""
+        """Whether there is a step to redo."""
         return bool(self._future)
 
     def value_of(self, key: str) -> Any:
-        """What would count with the edits saved; what counts now where one is faulty."""
+        """Return the value that takes effect on saving; the current one if the edit is invalid."""
         view, edit = self._views[key], self._edits.get(key)
         if edit is None or edit.problem:
             return view.value
         return view.option.default if edit.unset else edit.value
 
     def in_conflict(self, key: str) -> bool:
-        """Whether somebody else changed a setting since its edit began."""
+        """Return whether the setting was changed in the file since its edit began."""
         edit = self._edits.get(key)
         return edit is not None and edit.seen != self._views[key].seen
 
     def changes(self) -> list[Change]:
-        """The edits for the service."""
+        """Return the edits as changes for the service."""
         return [edit.change(key) for key, edit in self._edits.items()]
 
     # ------------------------------------------------------------------------------- editing
 
     def give(self, key: str, given: Any, *, typing: bool = False, insist: bool = False) -> None:
-        """Take what stands in a field.
+        """Take the content of a field.
 
         Args:
             key: The setting.
-            given: Text, a truth, a word of the choices, or a list of texts.
-            typing: One letter of many: it is undone together with those before it.
-            insist: It is to stand in the file even if it is what counts anyhow.
+            given: A text, a boolean, a value of the choices, or a list of texts.
+            typing: The content changed by one keystroke: it is undone together with those before
+                it.
+            insist: Write the value to the file even if it is already in effect.
         """
         edit = self._edit_for(key, given, insist=insist)
         self._step({key: edit}, typing_in=key if typing else "")
@@ -142,7 +143,7 @@ class Draft(QObject):
         self._step({key: self._edit_for(key, each) for key, each in given.items()})
 
     def _edit_for(self, key: str, given: Any, *, insist: bool = False) -> Edit | None:
-        """What a field's content asks for; None where that is so already."""
+        """Return the edit for a field's content; None if the setting already has that value."""
         view = self._views[key]
         wanted = _understood(view.option, given)
         old = self._edits.get(key)
@@ -153,7 +154,7 @@ class Draft(QObject):
         return replace(wanted, seen=seen, before=before)
 
     def reset(self, *keys: str) -> None:
-        """Go back to the default; several settings are one step."""
+        """Reset settings to their defaults; several settings are one step."""
         wanted: dict[str, Edit | None] = {}
         for key in keys:
             view = self._views[key]
@@ -162,44 +163,44 @@ class Draft(QObject):
         self._step(wanted)
 
     def drop(self, *keys: str) -> None:
-        """Leave settings as the files have them."""
+        """Drop the edits of settings, so that the values of the files remain."""
         self._step(dict.fromkeys(keys))
 
     def keep_mine(self, key: str) -> None:
-        """In a conflict: the edit stands against what the file holds now."""
+        """Resolve a conflict: keep the edit, based on what the file holds now."""
         edit, view = self._edits[key], self._views[key]
         kept = replace(edit, seen=view.seen, before=view.value)
         self._step({key: None if _same_as(view, kept) else kept})
 
     def discard(self) -> None:
-        """Drop everything; this, too, can be undone."""
+        """Drop all edits; this can be undone, too."""
         if self._edits:
             self._remember()
             self._put({})
 
     def end_typing(self) -> None:
-        """What is typed from here on is a step of its own."""
+        """End the typing step; further keystrokes are a step of their own."""
         self._typing_in = ""
 
     def undo(self) -> str:
-        """One step back; returns a setting that it changed, "" without one."""
+        """Undo one step; return the key of a setting that it changed, "" without one."""
         return self._go(self._past, self._future)
 
     def redo(self) -> str:
-        """One step forward; returns a setting that it changed, "" without one."""
+        """Redo one step; return the key of a setting that it changed, "" without one."""
         return self._go(self._future, self._past)
 
     # ------------------------------------------------------------------------------- loading
 
     def load(self, views: Iterable[SettingView], repeated: Iterable[RepeatedKey] = ()) -> list[str]:
-        """Take what the files say now; edits stay.
+        """Replace the views by what the files hold now; edits are kept.
 
         Args:
             views: Every setting.
-            repeated: Keys that stand more than once in the file.
+            repeated: Keys that occur more than once in the file.
 
         Returns:
-            Settings whose value is not what it was.
+            Settings whose value has changed.
         """
         before = self._views
         self._repeated = {each.key: each.lines for each in repeated}
@@ -227,9 +228,9 @@ class Draft(QObject):
         return changed
 
     def saved(self, done: Mapping[str, Edit]) -> None:
-        """These edits were saved; to be followed by :meth:`load`.
+        """Drop the edits that were saved; call :meth:`load` next.
 
-        What was filled in since stays an edit, against what stands in the file then.
+        Fields that were filled in since remain edits, based on what the file holds then.
         """
         self._past.clear()
         self._future.clear()
@@ -241,12 +242,12 @@ class Draft(QObject):
         return replace(edit, seen=view.seen) if key in self._just_saved else edit
 
     def _came_true(self, key: str, edit: Edit) -> bool:
-        """Whether the file says by now what the edit wants."""
+        """Return whether the file holds by now what the edit wants."""
         view = self._views[key]
         return edit.seen != view.seen and not edit.problem and _same_as(view, edit)
 
     def _owned(self, key: str) -> bool:
-        """Whether it counts that a key stands in the file at all, whatever it says."""
+        """Return whether the mere presence of the key in the file matters, whatever its value."""
         return any(place.owns for place in self._views[key].option.all_places())
 
     def _step(self, wanted: Mapping[str, Edit | None], *, typing_in: str = "") -> None:
@@ -285,7 +286,7 @@ class Draft(QObject):
 
 
 def _understood(option: Option, given: Any) -> Edit:
-    """What a field's content means."""
+    """Return the edit that a field's content stands for."""
     blank = isinstance(given, str) and not given.strip()
     if blank and option.kind in {"text", "address"} and not option.may_be_none:
         return Edit(given, unset=True)

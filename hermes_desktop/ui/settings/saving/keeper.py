@@ -1,4 +1,4 @@
-"""Reads the settings into the draft, and saves what is pending; everything off the main thread."""
+"""The controller that loads settings into the draft and saves it; I/O is off the main thread."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ if TYPE_CHECKING:
 
 
 class SettingsKeeper(QObject):
-    """Between the draft and the service. Main thread only.
+    """Connects the draft with the settings service. Main thread only.
 
     Args:
-        service: Reads and writes.
-        slots: Runs what takes its time.
+        service: Reads and writes settings.
+        slots: Runs coroutines started by the user interface.
         draft: Edits of options.
-        pending: What the parts of all pages want besides.
+        pending: Returns the further changes that the parts of all pages want to save.
 
     Signals:
-        read: The draft was loaded; the settings that somebody else changed meanwhile.
-        broken: A file cannot be understood: the error; nothing was loaded.
-        busy_changed: Saving begins, or ended.
-        saved: What became of it, and each setting as it was before. The draft was loaded since.
-        refused: It could not be saved: the setting or variable ("" for none), and the error.
+        read: The draft was loaded; carries the settings that were changed elsewhere meanwhile.
+        broken: A file cannot be parsed; carries the error. Nothing was loaded.
+        busy_changed: Saving started or ended.
+        saved: Carries the outcome, and each setting as it was before. The draft has been loaded
+            since.
+        refused: Saving failed; carries the setting or variable ("" for none) and the error.
     """
 
     read = Signal(object)
@@ -62,11 +63,11 @@ class SettingsKeeper(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether something is being saved."""
+        """Whether a save is in progress."""
         return self._saving
 
     def load(self) -> None:
-        """Read everything; while that runs, asking again reads once more afterwards."""
+        """Read all settings; a call during a load triggers one more load afterwards."""
         if self._reading or self._saving:
             self._read_again = True
             return
@@ -79,12 +80,12 @@ class SettingsKeeper(QObject):
             self._slots.start(self.save_now(), doing=self.tr("Saving the settings"))
 
     def apply(self, changes: list[Change]) -> None:
-        """Save exactly these; what is pending stays."""
+        """Save exactly these changes; pending edits are kept."""
         if not self._saving:
             self._slots.start(self._apply(changes, {}), doing=self.tr("Saving the settings"))
 
     def wanted(self) -> list[Change]:
-        """Every change of a setting that is pending."""
+        """Return every pending change of a setting."""
         return [*self._draft.changes(), *self._pending().changes]
 
     async def _load(self) -> None:
@@ -109,16 +110,16 @@ class SettingsKeeper(QObject):
             self.load()
 
     async def save_now(self) -> None:
-        """The same, awaited; what came of it is told as always."""
+        """Save everything that is pending and wait for it; the signals report the outcome."""
         pending = self._pending()
         changes = [*self._draft.changes(), *pending.changes]
-        edits = dict(self._draft.edits)  # what is filled in from here on is not saved by this
+        edits = dict(self._draft.edits)  # fields filled in from here on are not part of this save
         await self._apply(changes, dict(pending.secrets), partial(self._draft.saved, edits))
 
     async def _apply(
         self, changes: list[Change], secrets: dict[str, str], done: Callable[[], None] | None = None
     ) -> None:
-        """Save, read back, tell; in this order, so that what is told is what stands there."""
+        """Save, read back, then notify, so that the notification matches what the files hold."""
         views = self._draft.views
         before = {each.key: views[each.key] for each in changes if each.key in views}
         self._set_saving(saving=True)
@@ -129,7 +130,7 @@ class SettingsKeeper(QObject):
             await self._look()
         except HermesError as error:
             if isinstance(error, ChangedElsewhereError | ConfigError):
-                await self._look()  # what stands there now makes the conflict plain
+                await self._look()  # the values of the files now make the conflict visible
             self.refused.emit(getattr(error, "key", ""), error)
         else:
             self.saved.emit(applied, before)

@@ -1,4 +1,4 @@
-"""What is asked when the program is to end and settings are not saved."""
+"""The question before quitting while changes of settings are unsaved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Answer = Literal["save", "leave", "neither"]
 
 
 class LeavingQuestion(QMessageBox):
-    """Save, quit without, or neither. Opened with ``open()``.
+    """A message box: save and quit, quit without saving, or cancel. Opened with ``open()``.
 
     Args:
         parent: The window.
@@ -39,7 +39,7 @@ class LeavingQuestion(QMessageBox):
 
     @property
     def answer(self) -> Answer:
-        """What was clicked."""
+        """The answer that belongs to the clicked button."""
         clicked = self.clickedButton()
         if clicked is self.save:
             return "save"

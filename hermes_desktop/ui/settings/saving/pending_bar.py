@@ -1,4 +1,4 @@
-"""The bar at the foot: how much is not saved, and what can be done about it."""
+"""The bar at the bottom: the number of unsaved changes, and buttons to preview, discard or save."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _WIDE = 560
 
 
 class PendingBar(QWidget):
-    """Shows while something is pending.
+    """A bar that is visible while changes are pending.
 
     Signals:
-        difference_wanted: To see what would be written.
-        discard_wanted: To drop everything.
-        save_wanted: To save everything.
-        focus_given_up: One of the buttons has the focus and is about to go.
+        difference_wanted: Preview what would be written.
+        discard_wanted: Drop all changes.
+        save_wanted: Save all changes.
+        focus_given_up: One of the buttons has the focus and is about to be hidden or disabled.
     """
 
     focus_given_up = Signal()
@@ -58,10 +58,10 @@ class PendingBar(QWidget):
         self.hide()
 
     def show_count(self, count: int, faulty: int, tokens: int = 0) -> None:
-        """Say how many changes there are, and how many of them cannot be saved yet.
+        """Show how many changes there are, and how many of them cannot be saved yet.
 
         Args:
-            count: All of them.
+            count: All changes.
             faulty: Those that cannot be saved yet.
             tokens: Those that go into the keyring.
         """
@@ -82,14 +82,14 @@ class PendingBar(QWidget):
         self.setVisible(count > 0)
 
     def set_busy(self, busy: bool) -> None:  # noqa: FBT001 - a state of one meaning
-        """While it is being saved nothing else can be asked."""
+        """Disable the buttons while a save is in progress."""
         if busy:
             self._give_focus_up()
         for button in (self.difference, self.discard, self.save):
             button.setEnabled(not busy)
 
     def _give_focus_up(self) -> None:
-        """Left to itself the focus would go to whatever comes next in the window: the rail."""
+        """Signal the loss of focus, which Qt would otherwise move to the next widget, the rail."""
         focused = focus_in(self.window())
         if focused is not None and self.isAncestorOf(focused):
             self.focus_given_up.emit()

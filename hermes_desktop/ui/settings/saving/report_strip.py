@@ -1,4 +1,4 @@
-"""The strip above a page of the settings: what became of a change, and what can be done then."""
+"""The strip above a settings page: the outcome of a change, and the actions that it allows."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 class ReportStrip(QWidget):
-    """Hidden while there is nothing to tell.
+    """A notice with buttons, hidden while there is nothing to report.
 
     Signals:
-        acted: The name of the button that was pressed.
+        acted: Carries the name of the button that was pressed.
     """
 
     acted = Signal(str)
@@ -55,16 +55,16 @@ class ReportStrip(QWidget):
 
     @property
     def words(self) -> str:
-        """All that it says."""
+        """The whole text of the strip."""
         return "\n".join(filter(None, (self.title.text(), self.details.text())))
 
     @property
     def can_close(self) -> bool:
-        """Whether something shows that a person can close."""
+        """Whether a notice is visible that the user can close."""
         return self.isVisible() and not self.close_button.isHidden()
 
     def keep(self, level: str, title: str, details: Sequence[str]) -> None:
-        """Say what holds as long as the page does: it cannot be closed, and returns."""
+        """Show a permanent notice: it cannot be closed, and returns after others are closed."""
         self._kept = (level, title, tuple(details))
         self.tell(*self._kept)
 
@@ -75,13 +75,13 @@ class ReportStrip(QWidget):
         details: Sequence[str] = (),
         actions: Mapping[str, str] | None = None,
     ) -> None:
-        """Say something in the place of what was said before.
+        """Replace the notice.
 
         Args:
-            level: As of a notice: ``ok``, ``info``, ``warning`` or ``error``.
+            level: Level of the notice: ``ok``, ``info``, ``warning`` or ``error``.
             title: One sentence.
-            details: More of them, a line each.
-            actions: Words of buttons by the names that ``acted`` tells.
+            details: Further sentences, one line each.
+            actions: Labels of buttons, by the name that ``acted`` carries.
         """
         self._level = level
         self.close_button.setVisible((level, title, tuple(details)) != self._kept)
@@ -98,14 +98,14 @@ class ReportStrip(QWidget):
         announce(self, self.words)
 
     def drop_action(self, name: str) -> None:
-        """Take a button away."""
+        """Remove a button."""
         button = self.buttons.pop(name, None)
         if button is not None:
             button.hide()
             button.deleteLater()
 
     def clear(self) -> None:
-        """Say nothing any more, but what holds all the time."""
+        """Close the notice; a permanent one stays or returns."""
         if self._kept is None:
             self.hide()
         elif not self.close_button.isHidden():

@@ -1,4 +1,4 @@
-"""Saving as a person sees it: looked at before, told afterwards, taken back."""
+"""The user's side of saving: preview before, report afterwards, undo."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ RESTART, UNDO = "restart", "undo"
 
 
 class SavingDesk(QObject):
-    """Joins bar, strip and keeper. Main thread only.
+    """The controller that joins bar, strip and settings keeper. Main thread only.
 
     Args:
         context: Draft and services.
         keeper: Saves.
         stack: The pages.
-        bar: What is pending.
-        strip: Says what became of it.
-        show_setting: Leads to a setting.
+        bar: Shows what is pending.
+        strip: Reports the outcome.
+        show_setting: Navigates to a setting.
         window: Parent of dialogs.
     """
 
@@ -80,18 +80,18 @@ class SavingDesk(QObject):
         context.bridge.gateway_status_changed.connect(self._gateway_changed)
 
     def save(self) -> None:
-        """Save everything, or lead to what cannot be saved."""
+        """Save everything, or navigate to the setting that cannot be saved."""
         if self._to_faulty() or not sum(self._stack.counts().values()):
             return
         self._keeper.save()
 
     async def save_all(self) -> None:
-        """The same, and wait until it is done, well or not."""
+        """Save everything and wait until it is done, successfully or not."""
         if not self._to_faulty():
             await self._keeper.save_now()
 
     def discard(self) -> None:
-        """Forget everything that is pending."""
+        """Drop everything that is pending."""
         self._stack.revert()
         self._context.draft.discard()
 
@@ -134,7 +134,7 @@ class SavingDesk(QObject):
         if answer == DifferenceDialog.DialogCode.Accepted:
             self.save()
 
-    # --------------------------------------------------------------------------- afterwards
+    # --------------------------------------------------------------------------- outcome
 
     def _saved(self, applied: Applied, before: Mapping[str, SettingView]) -> None:
         views = self._context.draft.views
@@ -146,13 +146,13 @@ class SavingDesk(QObject):
             if key in keys
         ]
         if any(view.problem for view in before.values()):
-            self._undo = []  # what made no sense is not written again; a former version has it
+            self._undo = []  # invalid values are not written again; an earlier version has them
         if not taken_back:
             self._stack.saved(applied)
         self._tell(applied, taken_back=taken_back)
 
     def report(self, applied: Applied) -> None:
-        """Tell what became of a change that a part has made itself."""
+        """Report the outcome of a change that a part has made itself."""
         self._undo = []
         self._tell(applied)
 
@@ -183,7 +183,7 @@ class SavingDesk(QObject):
         self._strip.tell("error", plain(error.title), details)
 
     def take_back(self) -> None:
-        """Write what stood there before the last saving, unless somebody changed it since."""
+        """Restore the values before the last save, unless they were changed elsewhere since."""
         self._taking_back = True
         self._keeper.apply(self._undo)
 
@@ -195,6 +195,6 @@ class SavingDesk(QObject):
             self.take_back()
 
     def _gateway_changed(self, status: GatewayStatusChanged) -> None:
-        """What waited for a restart does not wait any more once the gateway starts."""
+        """Replace the offer to restart once the gateway starts with the saved settings."""
         if status.state == "starting" and RESTART in self._strip.buttons:
             self._strip.tell("ok", self.tr("The gateway starts with the settings as saved."))
