@@ -1,1 +1,1 @@
-"""The only package that imports Qt."""
+"""The user interface; the only package that imports Qt."""

@@ -1,1 +1,1 @@
-"""The gateway as a person sees it: its state, its platforms, and who may write to it."""
+"""The gateway in the window: its state, its platforms, and authorized senders."""

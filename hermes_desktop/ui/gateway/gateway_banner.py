@@ -1,4 +1,4 @@
-"""The strip that stays: who else has the home, why ours is not running, or what it does not do."""
+"""The permanent strip: another gateway, the reason for a stopped one, or work that does not run."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPaintEvent
@@ -22,11 +22,12 @@ from hermes_desktop.ui.words.gateway_words import attached_text, plain, undone_t
 
 
 class GatewayBanner(QWidget):
-    """One strip above the page; a person may close it until something else is to be said.
+    """One strip above the page; once closed, it stays hidden until its subject changes.
 
     Signals:
-        wanted: What its button asks for: ``take_over``, ``give_up``, ``insist`` or ``start``.
-        page_wanted: The page that tells more.
+        wanted: Carries the command of its button: ``take_over``, ``give_up``, ``insist`` or
+            ``start``.
+        page_wanted: Open the page with the details.
     """
 
     wanted = Signal(str)
@@ -63,13 +64,13 @@ class GatewayBanner(QWidget):
     def show_status(
         self, status: GatewayStatusChanged, *, now: float, busy: str = "", told: bool = False
     ) -> None:
-        """Follow the gateway.
+        """Show the status of the gateway.
 
         Args:
-            status: How it is.
+            status: The status.
             now: Seconds since the epoch.
-            busy: What is being done to it, "" for nothing.
-            told: The page that is in sight says it already.
+            busy: The command in progress, "" for none.
+            told: Whether the visible page shows the same already.
         """
         self._name = ""
         if status.state == "attached":

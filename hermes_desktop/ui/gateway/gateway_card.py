@@ -1,4 +1,4 @@
-"""The gateway as a block: what it does, since when, why, and what can be done about it."""
+"""The gateway as a block: its state with time and reason, and the available commands."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
@@ -30,10 +30,10 @@ _SERVING = frozenset({"running", "working", "degraded"})
 
 
 class GatewayCard(Block):
-    """State in words and shape, and its buttons.
+    """State as text and shape, and the buttons.
 
     Signals:
-        wanted: What :meth:`GatewayCommands.run` understands.
+        wanted: Carries a command for :meth:`GatewayCommands.run`.
     """
 
     wanted = Signal(str)
@@ -62,13 +62,13 @@ class GatewayCard(Block):
     def show_status(
         self, status: GatewayStatusChanged, *, now: float, busy: str = "", replies: int = 0
     ) -> None:
-        """Follow the gateway.
+        """Show the status of the gateway.
 
         Args:
-            status: How it is.
+            status: The status.
             now: Seconds since the epoch.
-            busy: What is being done to it, "" for nothing.
-            replies: How many run that a stop waits for.
+            busy: The command in progress, "" for none.
+            replies: How many running replies a stop waits for.
         """
         self.shape.show_shape(shape_of(status))
         taking = busy == "take_over"
@@ -79,7 +79,7 @@ class GatewayCard(Block):
         if status.state == "stopped" and refusal is not None:
             words = refused_text(refusal)
         elif status.state == "attached" and not taking:
-            words = attached_text(status.other, None)  # since when stands at the end of the line
+            words = attached_text(status.other, None)  # the age is at the end of the line
             if refusal is not None:
                 words = f"{words}\n{plain(refusal.title)} {plain(refusal.detail)}".rstrip()
         self.why.setText(words)
@@ -88,11 +88,11 @@ class GatewayCard(Block):
         self.setAccessibleDescription(f"{self.state.text()}. {self.since.text()} {words}")
 
     def tell_since(self, status: GatewayStatusChanged, now: float) -> None:
-        """Say since when it is so."""
+        """Refresh the text on how long the state has lasted."""
         self.since.setText(self._since_words(status, now))
 
     def _show_undone(self, undone: UndoneWork | None, refusal: HostingRefusal | None) -> None:
-        """List what would not run, or does not run, and say what helps."""
+        """List the work that would not run, or does not run, and show what helps."""
         lines: list[str] = []
         hint = ""
         if refusal is not None:
@@ -107,7 +107,7 @@ class GatewayCard(Block):
         self.hint.setVisible(bool(hint))
 
     def _show_buttons(self, status: GatewayStatusChanged, busy: str, *, waiting: bool) -> None:
-        """What makes no sense at all is not shown, what cannot be done just now is off."""
+        """Hide commands that do not apply, and disable those that are unavailable at the moment."""
         may = allowed(status)
         insist = may.start and status.refusal is not None and status.refusal.may_insist
         usual = not (may.take_over or insist or waiting)

@@ -1,4 +1,4 @@
-"""What buttons, tray and notices do to the gateway: ask, do it, say what came of it."""
+"""The controller for gateway commands of buttons, tray and notices: confirm, run, report."""
 
 from collections.abc import Awaitable, Callable
 
@@ -25,20 +25,20 @@ _STARTING = frozenset({"start", "insist", "restart"})
 
 
 class GatewayCommands(QObject):
-    """Runs one thing at a time; a second click on the same does nothing. Main thread only.
+    """Runs one command at a time; repeating the same one has no effect. Main thread only.
 
     Args:
-        control: Does it.
-        replies: What runs, for questions.
-        slots: Runs it; a refusal becomes a notice.
-        bus: Gets the notices.
-        theme: Colours of questions.
-        clock: For ages in questions.
-        window: Parent of the questions.
+        control: The gateway.
+        replies: Running replies, for the confirmation dialogs.
+        slots: Runs coroutines; a refusal becomes a notice.
+        bus: Receives the notices.
+        theme: Colors of the dialogs.
+        clock: For ages in the dialogs.
+        window: Parent of the dialogs.
 
     Signals:
-        busy_changed: What is being done now changed: its name, "" for nothing.
-        window_wanted: A question is going to be asked; a hidden window should show.
+        busy_changed: Carries the name of the command in progress, "" for none.
+        window_wanted: A dialog is about to open; a hidden window should show.
     """
 
     busy_changed = Signal(str)
@@ -74,14 +74,14 @@ class GatewayCommands(QObject):
 
     @property
     def busy(self) -> str:
-        """What is being done now, "" for nothing."""
+        """The command in progress, "" for none."""
         return self._busy
 
     def run(self, name: str) -> None:
-        """Do one of ``start``, ``insist``, ``stop``, ``restart`` and ``take_over``.
+        """Run one of ``start``, ``insist``, ``stop``, ``restart`` and ``take_over``.
 
-        ``give_up`` ends the waiting for the other gateway, ``hurry`` that for running replies;
-        both while something else is being done.
+        ``give_up`` stops waiting for the other gateway, ``hurry`` for running replies; both are
+        possible while another command is in progress.
         """
         if name == "hurry":
             self._control.hurry()
@@ -93,29 +93,29 @@ class GatewayCommands(QObject):
             self._slots.start(self._guarded(verb, name), doing=doing)
 
     def reconnect(self, platform: str) -> None:
-        """Connect a platform anew, now."""
+        """Reconnect a platform now."""
         self._for_platform(self._control.reconnect, platform, self.tr("Reconnecting {name}"))
 
     def pause(self, platform: str) -> None:
-        """Fetch no messages of a platform."""
+        """Pause a platform: fetch none of its messages."""
         self._for_platform(self._control.pause, platform, self.tr("Pausing {name}"))
 
     def resume(self, platform: str) -> None:
-        """Fetch them again."""
+        """Resume a paused platform."""
         self._for_platform(self._control.resume, platform, self.tr("Resuming {name}"))
 
     def act_on(self, key: str) -> None:
-        """The button of a notice was pressed; other notices than ours are left alone."""
+        """Handle the button of a notice; notices of other components are ignored."""
         if key == START_AGAIN:
             self.run("start")
 
-    # ---------------------------------------------------------------------------- the verbs
+    # ---------------------------------------------------------------------------- commands
 
     async def _guarded(self, verb: Callable[[], Awaitable[None]], name: str) -> None:
         try:
             await verb()
         finally:
-            if self._busy == name:  # a start that was stopped leaves it to the stop
+            if self._busy == name:  # a start that was stopped leaves the reset to the stop
                 self._busy = ""
                 self.busy_changed.emit("")
 
@@ -199,7 +199,7 @@ class GatewayCommands(QObject):
         self.busy_changed.emit(self._busy)
 
     def _tell_start(self, words: str) -> None:
-        """A refusal, or another gateway, stands in the banner already."""
+        """Report a start; the banner shows a refusal, or another gateway, already."""
         status = self._control.status
         if serves(status):
             self._tell(Notice("ok", words, key=RESULT))

@@ -1,4 +1,4 @@
-"""The gateway at the foot of the window: shape, words, platforms with their age; leads to more."""
+"""The gateway in the status strip: shape, state, and platforms with their last message times."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ _INSET = SPACE_8
 
 @dataclass(frozen=True, slots=True)
 class LineWords:
-    """What the line says.
+    """The content of the gateway line.
 
     Attributes:
-        shape: Of the state.
-        state: The state in words.
-        platforms: One of them each, the most important first.
-        more: What hovering tells besides.
+        shape: The shape of the state.
+        state: The state as text.
+        platforms: One text for each platform, the most important first.
+        more: Further text for the tooltip.
     """
 
     shape: str = "stopped"
@@ -34,12 +34,12 @@ class LineWords:
 
     @property
     def whole(self) -> str:
-        """All of it, nothing folded."""
+        """The whole text, nothing folded."""
         return _GAP.join((self.state, *self.platforms))
 
 
 class GatewayLine(QAbstractButton):
-    """One target for mouse and keyboard. What does not fit folds to a number: ``+2``."""
+    """A single target for mouse and keyboard; platforms that do not fit fold to ``+2``."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,17 +54,17 @@ class GatewayLine(QAbstractButton):
 
     @property
     def words(self) -> LineWords:
-        """What it says."""
+        """The content of the line."""
         return self._words
 
     def show_words(self, words: LineWords) -> None:
-        """Say this; nothing is drawn anew when it is said already."""
+        """Show the given content; unchanged content causes no repaint."""
         if words == self._words:
             return
         self._words = words
         self.setAccessibleName(words.whole)
         self.setToolTip("\n".join(filter(None, (words.more, *words.platforms))))
-        self.update()  # the width is given by the strip, so that no layout is done anew
+        self.update()  # the strip sets the width, so that no new layout is needed
 
     @override
     def sizeHint(self) -> QSize:
@@ -75,7 +75,7 @@ class GatewayLine(QAbstractButton):
         return QSize(2 * _INSET + DOT, self.sizeHint().height())
 
     def shown_text(self) -> str:
-        """What fits into the width there is now."""
+        """Return the text that fits into the current width."""
         metrics = QFontMetrics(self.font())
         return fold(self._words, metrics, self.width() - _text_left() - _INSET)
 
@@ -110,7 +110,7 @@ class GatewayLine(QAbstractButton):
 
 
 def fold(words: LineWords, metrics: QFontMetrics, width: int) -> str:
-    """As many platforms as fit, the others as a number; the state alone is cut if it must."""
+    """Return as many platforms as fit, the others as a number; the state is elided if necessary."""
     for shown in range(len(words.platforms), -1, -1):
         text = _with(words, words.platforms[:shown])
         if metrics.horizontalAdvance(text) <= width:

@@ -1,4 +1,4 @@
-"""What is asked before the gateway stops, is taken over, or before somebody loses access."""
+"""Dialogs that confirm a stop, a take-over, a forced start, or revoking access."""
 
 from collections.abc import Sequence
 
@@ -25,16 +25,16 @@ DRAIN_WORDS = (
 
 
 class GatewayQuestion(QDialog):
-    """A title, what it is about, what will happen, and a button that names the result.
+    """A title, the affected items, the consequences, and a button that names the result.
 
-    Opened with ``open()``; accepted means yes. Cancel is what Enter presses.
+    Open it with ``open()``. Accepted means yes; Enter presses Cancel.
 
     Args:
         title: The question.
-        about: What it concerns, as a list.
-        facts: What will happen.
-        action: Words of the button.
-        theme: Colours.
+        about: The affected items, as a list.
+        facts: The consequences.
+        action: Label of the button.
+        theme: Colors.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class GatewayQuestion(QDialog):
 def stop_question(
     lines: Sequence[str], theme: Theme, parent: QWidget, *, restart: bool = False
 ) -> GatewayQuestion:
-    """Asks before replies that run are stopped with the gateway.
+    """Return the dialog that confirms a stop of the gateway while replies are running.
 
     Args:
         lines: The replies.
-        theme: Colours.
+        theme: Colors.
         parent: The window.
-        restart: It starts again afterwards.
+        restart: Whether the gateway starts again afterwards.
     """
     verb = "Restart" if restart else "Stop"
     return GatewayQuestion(
@@ -114,7 +114,7 @@ def stop_question(
 def take_over_question(
     other: OtherGateway | None, now: float, theme: Theme, parent: QWidget
 ) -> GatewayQuestion:
-    """Asks before another gateway is made to stop."""
+    """Return the dialog that confirms stopping another gateway."""
     name = other.name if other is not None else "other gateway"
     asked = (
         f"{_first_up(_the(name))} is asked to stop, as “hermes gateway stop” does. It may let its"
@@ -148,13 +148,13 @@ def take_over_question(
 def insist_question(
     refusal: HostingRefusal, theme: Theme, parent: QWidget, *, take_over: bool = False
 ) -> GatewayQuestion:
-    """Asks whether the gateway shall start although something stands against it.
+    """Return the dialog that confirms a start despite a refusal.
 
     Args:
-        refusal: What stands against it.
-        theme: Colours.
+        refusal: The reasons against a start.
+        theme: Colors.
         parent: The window.
-        take_over: It is to be taken over from another one.
+        take_over: Whether the gateway is to be taken over from another one.
     """
     verb = "Take over" if take_over else "Start"
     why = plain(" ".join(filter(None, (refusal.title, refusal.detail))))
@@ -169,7 +169,7 @@ def insist_question(
 
 
 def revoke_question(name: str, platform: str, theme: Theme, parent: QWidget) -> GatewayQuestion:
-    """Asks before somebody loses access."""
+    """Return the dialog that confirms revoking a sender's access."""
     what_follows = (
         f"Messages of {name} are not answered any more. To be let in again, they ask once more"
         " and you approve it."

@@ -1,4 +1,4 @@
-"""The gateway in the window, joined: page, banner and strip follow one state and one clock."""
+"""The gateway in the window: page, banner and strip with one state and one clock."""
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
@@ -25,29 +25,29 @@ from hermes_desktop.ui.words.platform_words import distances
 from hermes_desktop.ui.words.source_names import source_name
 
 _NOT_NEWS = ({"running", "working"}, {"degraded", "working"})
-"""States between which the gateway goes with every reply."""
+"""Pairs of states that alternate with every reply, and whose change is not announced."""
 
 
 class GatewayView(QObject):
-    """Everything about the gateway that the window shows. Main thread only.
+    """The controller of everything in the window about the gateway. Main thread only.
 
     Args:
         control: The gateway.
-        desk: Who may write to it.
-        slots: Runs what clicks start.
-        bus: Gets notices.
-        bridge: News.
-        theme: Colours.
-        clock: For how long ago things were.
-        strip: At the foot of the window.
-        window: Parent of everything.
+        desk: Authorized senders.
+        slots: Runs coroutines started by clicks.
+        bus: Receives notices.
+        bridge: Delivers events.
+        theme: Colors.
+        clock: For texts on elapsed time.
+        strip: The status strip of the window.
+        window: Parent of all widgets and dialogs.
 
     Signals:
-        page_wanted: The page of platforms is to be shown.
-        window_wanted: A question is going to be asked; a hidden window should show.
-        requests_changed: How many people ask to be let in.
-        need_changed: What needs a person, in a few words, "" for nothing.
-        told: Title and words of a notification, for when the window is hidden.
+        page_wanted: Show the platforms page.
+        window_wanted: A dialog is about to open; a hidden window should show.
+        requests_changed: Carries the number of pairing requests.
+        need_changed: Carries what needs attention, in a few words, "" for nothing.
+        told: Carries title and text of a notification, for when the window is hidden.
     """
 
     page_wanted = Signal()
@@ -97,17 +97,17 @@ class GatewayView(QObject):
         self._connect(bridge)
 
     def begin(self) -> None:
-        """Show how it is, and read who may write. Call once the loop runs."""
+        """Show the status and read the authorized senders. Call once the loop runs."""
         self._begun = True
         self.refresh()
         self.pairing.refresh()
 
     def refresh(self) -> None:
-        """Ask the gateway how it is now and show it."""
+        """Read the current status of the gateway and show it."""
         self._show(self._control.look())
 
     def _beat(self) -> None:
-        """Time has passed; as a rule that is all."""
+        """Refresh texts on elapsed time; the status has rarely changed."""
         status, now = self._control.look(), self._clock.time()
         if status != self._status:
             self._show(status)
@@ -116,7 +116,7 @@ class GatewayView(QObject):
         if self.page.isVisible():
             self.page.tell_ages(status, now)
             if status.state == "attached":
-                self.pairing.refresh()  # the other gateway tells nobody here who asks
+                self.pairing.refresh()  # the other gateway sends no events about pairing requests
         elif not self.banner.isHidden():
             self.banner.show_status(status, now=now, busy=self.commands.busy)
 
@@ -137,30 +137,30 @@ class GatewayView(QObject):
         self.timer.settle()
 
     def _undone_appeared(self, undone: UndoneWork) -> None:
-        """Say what does not run: by voice, and by the desktop while the window is hidden."""
+        """Report work that does not run to screen readers, and by notification if unseen."""
         announce(self._strip, undone_text(undone))
         if not self._window_visible:
             self.told.emit(self.tr("Some work does not run"), undone_text(undone))
 
     def page_shown(self) -> None:
-        """The page came into sight: what it did not follow meanwhile is shown, people are read."""
+        """Update the page and read the senders again after the page became visible."""
         self.refresh()
         self.pairing.refresh()
 
     def set_visible(self, visible: bool) -> None:  # noqa: FBT001 - a state of one meaning
-        """The window shows, or does not; nothing beats while it does not."""
+        """Follow the visibility of the window; the timer runs only while it is visible."""
         came, self._window_visible = visible and not self._window_visible, visible
         self.timer.set_visible(visible)
         if came and self._begun:
             self.pairing.refresh()
 
     def close(self) -> None:
-        """Wake no more."""
+        """Stop all timers."""
         self.timer.set_visible(False)
         self.pairing.close()
 
     def act_on(self, key: str) -> None:
-        """The button of a notice was pressed."""
+        """Handle the button of a notice."""
         self.commands.act_on(key)
         self.pairing.act_on(key)
         if key == ASKED:
@@ -201,7 +201,7 @@ class GatewayView(QObject):
         self.timer.settle()
 
     def _asked(self, entry: Person) -> None:
-        """Say it where the person looks: in the window, or in a notification of the desktop."""
+        """Report a pairing request by a notice, and by a desktop notification if unseen."""
         title = self.tr("{name} asks to be let in").format(name=entry.name)
         place = source_name(entry.platform)
         words = self.tr("They wrote to Hermes on {place} for the first time.").format(place=place)

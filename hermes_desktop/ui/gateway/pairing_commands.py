@@ -1,4 +1,4 @@
-"""Who may write: reads it, lets people in, refuses them, and takes it back."""
+"""The controller for pairing: reads requests and senders, approves, denies, revokes."""
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -24,26 +24,26 @@ _AFTER_EXPIRY_MS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Who asks and who was let in, as read together."""
+    """Pairing requests and approved senders, as read together."""
 
     pending: tuple[Person, ...] = ()
     approved: tuple[Person, ...] = ()
 
 
 class PairingCommands(QObject):
-    """Main thread only.
+    """Runs actions of the pairing service and reports them by notices. Main thread only.
 
     Args:
-        desk: Reads and writes it.
-        slots: Runs it; a refusal becomes a notice.
-        bus: Gets the notices.
-        theme: Colours of the question.
-        clock: For when somebody asked.
-        window: Parent of the question.
+        desk: The pairing service.
+        slots: Runs coroutines; a refusal becomes a notice.
+        bus: Receives the notices.
+        theme: Colors of the dialog.
+        clock: For the time of a request.
+        window: Parent of the dialog.
 
     Signals:
-        people_read: A :class:`People`.
-        asked: Somebody new asks: the latest such :class:`Person`.
+        people_read: Carries a :class:`People`.
+        asked: There are new requests; carries the :class:`Person` of the latest.
     """
 
     people_read = Signal(object)
@@ -77,11 +77,11 @@ class PairingCommands(QObject):
         self._undo: dict[str, Person] = {}
 
     def close(self) -> None:
-        """Wake no more for requests that become void."""
+        """Stop the timer for expiring requests."""
         self._expiry.stop()
 
     def refresh(self) -> None:
-        """Read it again; calls while it is read come to one more reading."""
+        """Read the lists again; calls during a read result in one more read."""
         if self._reading:
             self._again = True
         else:
@@ -89,24 +89,24 @@ class PairingCommands(QObject):
             self._slots.start(self._read(), doing=self.tr("Reading who may write"))
 
     def approve(self, entry: Person) -> None:
-        """Let somebody in; the notice takes it back."""
+        """Approve a request; the notice offers to undo it."""
         self._slots.start(self._approve(entry), doing=self.tr("Letting somebody in"))
 
     def deny(self, entry: Person) -> None:
-        """Do not let somebody in."""
+        """Deny a request."""
         self._slots.start(self._deny(entry), doing=self.tr("Denying a request"))
 
     def revoke(self, person: Person) -> None:
-        """Ask, then let somebody in no more."""
+        """Revoke a sender's access after confirmation."""
         self._slots.start(self._ask_and_revoke(person), doing=self.tr("Revoking access"))
 
     def act_on(self, key: str) -> None:
-        """The button of a notice was pressed; other notices than ours are left alone."""
+        """Handle the button of a notice; notices of other components are ignored."""
         entry = self._undo.pop(key, None)
         if entry is not None:
             self._slots.start(self._revoke(entry), doing=self.tr("Revoking access"))
 
-    # --------------------------------------------------------------------------------- inside
+    # --------------------------------------------------------------------------------- internals
 
     async def _read(self) -> None:
         try:
@@ -135,7 +135,7 @@ class PairingCommands(QObject):
             self.asked.emit(new[-1])
 
     def _wait_for_expiry(self, people: People) -> None:
-        """Nobody tells that a request has become void: it is read again at that moment."""
+        """Schedule a read for the moment when the first request expires; no event reports that."""
         self._expiry.stop()
         if people.pending:
             first = min(each.when for each in people.pending)
@@ -175,7 +175,10 @@ class PairingCommands(QObject):
         self._bus.publish(Notice("ok", words, key="pairing"))
 
     async def _done(self, change: Awaitable[object]) -> None:
-        """What worked is told by an event; after what did not, what is shown may be old."""
+        """Run a change; on failure, read the lists again, as they may be outdated.
+
+        A successful change is reported by an event.
+        """
         try:
             await change
         except BaseException:

@@ -1,4 +1,4 @@
-"""Who asks to be let in, and who was: a line each, with what can be done about it."""
+"""Lists of pairing requests and approved senders: one row each, with its actions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ _ICON = 18
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A button of a line.
+    """A button of a row.
 
     Attributes:
-        words: What stands on it.
-        spoken: The same with the name: "Approve {name}".
-        do: What it does.
+        words: The label.
+        spoken: The accessible name, with the sender's name: "Approve {name}".
+        do: The action.
     """
 
     words: str
@@ -39,7 +39,7 @@ class Offer:
 
 
 class PersonLine(QWidget):
-    """Name, platform and age of one person, and buttons."""
+    """The row of one sender: name, platform, age, and buttons."""
 
     def __init__(
         self, person: Person, offers: Sequence[Offer], theme: Theme, parent: QWidget | None = None
@@ -68,7 +68,7 @@ class PersonLine(QWidget):
         self._colour()
 
     def show_facts(self, words: str) -> None:
-        """Say where and when."""
+        """Show platform and time."""
         if words != self._facts.text():
             self._facts.setText(words)
             self.setAccessibleName(f"{self._name.text()}, {words}")
@@ -90,14 +90,14 @@ class PersonLine(QWidget):
 
 
 class PeopleList(Block):
-    """Lines of people; those that stay keep their widgets, and so the focus.
+    """A list of senders; rows that remain keep their widgets, and so the focus.
 
     Args:
-        offers: The buttons of each line.
-        verb: What stands before the age: "asked".
-        nothing: What is said when there is nobody.
-        theme: Colours.
-        one_platform: They are all of one, which is named around the list.
+        offers: The buttons of each row.
+        verb: The text before the age: "asked".
+        nothing: The text for an empty list.
+        theme: Colors.
+        one_platform: Whether all are of one platform, which is named outside the list.
     """
 
     def __init__(
@@ -123,11 +123,11 @@ class PeopleList(Block):
 
     @property
     def lines(self) -> list[PersonLine]:
-        """The lines, from top to bottom."""
+        """The rows, from top to bottom."""
         return list(self._lines.values())
 
     def show_people(self, people: Sequence[Person], now: float) -> None:
-        """Show these, in this order."""
+        """Show these senders, in this order."""
         wanted = {each.key: each for each in people}
         if list(wanted) == list(self._lines):
             self.tell_ages(now)
@@ -150,7 +150,7 @@ class PeopleList(Block):
             self._restore_focus(*had_focus)
 
     def tell_ages(self, now: float) -> None:
-        """Say anew how long ago it was."""
+        """Refresh the texts on elapsed time."""
         for line in self._lines.values():
             person = line.person
             when = f"{self._verb} {ago_words(now - person.when)}" if person.when else ""
@@ -158,7 +158,7 @@ class PeopleList(Block):
             line.show_facts(" · ".join(filter(None, (place, when))))
 
     def ages(self, now: float) -> list[float]:
-        """Seconds from now to each moment that is told."""
+        """Return the seconds from now to each moment that is shown."""
         return [line.person.when - now for line in self._lines.values() if line.person.when]
 
     def _focused_place(self) -> tuple[int, int] | None:
@@ -170,7 +170,7 @@ class PeopleList(Block):
         return None
 
     def _restore_focus(self, place: int, number: int) -> None:
-        """Who answered one goes on with the next, by the same button."""
+        """Move the focus to the same button of the next row after a request was answered."""
         lines = self.lines
         if lines and self._focused_place() is None:
             buttons = lines[min(place, len(lines) - 1)].buttons

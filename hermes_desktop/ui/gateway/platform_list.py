@@ -1,4 +1,4 @@
-"""The list of platforms: sorted, searched, driven by keys; below it what the chosen one says."""
+"""The list of platforms with sorting, search and keys, and details on the selected one."""
 
 from collections.abc import Callable, Sequence
 
@@ -25,10 +25,10 @@ _CAN_PAUSE = _CAN_RECONNECT
 
 
 class PlatformList(Block):
-    """What each platform does, and what can be done about the chosen one.
+    """The state of each platform, and the commands for the selected one.
 
     Signals:
-        reconnect_wanted: Name of a platform. The next two likewise.
+        reconnect_wanted: Carries the name of a platform. The next two likewise.
     """
 
     reconnect_wanted = Signal(str)
@@ -59,24 +59,24 @@ class PlatformList(Block):
 
     @property
     def selected(self) -> PlatformHealth | None:
-        """The chosen platform."""
+        """The selected platform."""
         index = self.table.currentIndex()
         return index.data(HEALTH_ROLE) if index.isValid() else None
 
     @property
     def tab_stops(self) -> tuple[QWidget, ...]:
-        """What the keyboard reaches, from top to bottom."""
+        """The widgets in the tab order, from top to bottom."""
         return (self.search, self.table, self.reconnect, self.pause, self.resume)
 
     def show_platforms(
         self, platforms: Sequence[PlatformHealth], now: float, *, ours: bool
     ) -> None:
-        """Follow the platforms.
+        """Show the state of the platforms.
 
         Args:
-            platforms: Of this gateway, or of the other one.
+            platforms: Platforms of the hosted gateway, or of the other one.
             now: Seconds since the epoch.
-            ours: Whether something can be done about them here.
+            ours: Whether commands for them are available.
         """
         self._ours = ours
         chosen = self.selected
@@ -89,11 +89,11 @@ class PlatformList(Block):
         self._tell()
 
     def tell_ages(self, platforms: Sequence[PlatformHealth], now: float) -> None:
-        """Say anew how long ago they were heard of; nothing else about them has changed."""
+        """Refresh the texts on elapsed time; nothing else about the platforms has changed."""
         self._model.show_platforms(platforms, now)
 
     def open_search(self) -> None:
-        """Show the search field and go there."""
+        """Show the search field and move the focus to it."""
         self.search.show()
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.search.selectAll()
@@ -105,7 +105,7 @@ class PlatformList(Block):
         self._tell()
 
     def _tell(self) -> None:
-        """Bring the words and buttons below the table up to date."""
+        """Update the text and the buttons below the table."""
         chosen = self.selected
         if chosen is None:
             empty = self.search.text() and not self._order.rowCount()
@@ -126,7 +126,7 @@ class PlatformList(Block):
         self.resume.setEnabled(served and paused)
 
     def _confirm(self) -> None:
-        """Enter on a platform: what helps it most."""
+        """Run the most useful command on Enter: resume, else reconnect."""
         for button in (self.resume, self.reconnect):
             if button.isEnabled() and not button.isHidden():
                 button.click()

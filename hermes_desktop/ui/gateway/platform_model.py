@@ -1,4 +1,4 @@
-"""The platforms as a Qt model: a row each, changed in place, so that the selection stays."""
+"""The Qt model of platforms: one row each, changed in place, so that the selection is kept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,14 +36,14 @@ _ROOT = QModelIndex()
 
 @dataclass(frozen=True, slots=True)
 class PlatformRow:
-    """One platform and the words of its cells, as they are now."""
+    """One platform and the current texts of its cells."""
 
     health: PlatformHealth
     cells: tuple[str, ...]
 
     @classmethod
     def of(cls, health: PlatformHealth, now: float) -> "PlatformRow":
-        """The row of a platform seen at a moment."""
+        """Return the row of a platform for a moment."""
         return cls(
             health,
             (
@@ -57,14 +57,14 @@ class PlatformRow:
 
 
 class PlatformModel(QAbstractTableModel):
-    """Shows what it is given; a beat of the clock changes only the cells whose words change."""
+    """A table of the given platforms; only cells whose text changes are updated."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._rows: list[PlatformRow] = []
 
     def show_platforms(self, platforms: Sequence[PlatformHealth], now: float) -> None:
-        """Become these platforms, in this order of names."""
+        """Replace the rows by these platforms, in this order."""
         rows = [PlatformRow.of(each, now) for each in platforms]
         if [r.health.name for r in rows] == [r.health.name for r in self._rows]:
             for number, row in enumerate(rows):
@@ -73,7 +73,7 @@ class PlatformModel(QAbstractTableModel):
         self._replace(rows)
 
     def health_at(self, row: int) -> PlatformHealth | None:
-        """The platform of a row."""
+        """Return the platform of a row."""
         return self._rows[row].health if 0 <= row < len(self._rows) else None
 
     @override
@@ -138,7 +138,7 @@ class PlatformModel(QAbstractTableModel):
                 self._bring(number, row)
 
     def _bring(self, number: int, row: PlatformRow) -> None:
-        """Insert a row; one that stood further below moves up."""
+        """Insert a row; one that exists further below moves up."""
         names = [each.health.name for each in self._rows]
         if row.health.name in names:
             old = names.index(row.health.name)
@@ -151,7 +151,7 @@ class PlatformModel(QAbstractTableModel):
 
 
 class PlatformOrder(QSortFilterProxyModel):
-    """Sorted by any column, those in trouble first when by state; filtered by any words."""
+    """Sorts by any column, by state with failing platforms first; filters by any text."""
 
     def __init__(self, model: PlatformModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -162,7 +162,7 @@ class PlatformOrder(QSortFilterProxyModel):
 
 
 def spoken(row: PlatformRow) -> str:
-    """A row for those who hear it."""
+    """Return the text of a row for screen readers."""
     name, state, heard, tried, detail = row.cells
     parts = [name, state]
     if heard:

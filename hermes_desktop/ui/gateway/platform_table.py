@@ -1,4 +1,4 @@
-"""The table of platforms: how its rows, its columns and its header look."""
+"""The table of platforms: the appearance of rows, columns and header."""
 
 from PySide6.QtCore import (
     QModelIndex,
@@ -37,15 +37,15 @@ _ROW = 32
 _ICON = 18
 _LEAST_DETAIL = 120
 _LONGEST_AGE = "59 min ago"
-"""Its columns keep this width, so that they do not move with every second."""
+"""Columns of ages keep the width of this text, so that they do not move with every second."""
 
 
 class PlatformTable(QTableView):
     """Rows of fixed height, one selected.
 
     Signals:
-        menu_wanted: At this global point, for the chosen row.
-        confirmed: Enter, or a double click.
+        menu_wanted: Carries the global position of a menu for the selected row.
+        confirmed: Enter was pressed, or a row was double-clicked.
     """
 
     menu_wanted = Signal(object)
@@ -74,18 +74,18 @@ class PlatformTable(QTableView):
         make_slim(self, theme)
 
     def set_up_columns(self) -> None:
-        """Once it has its model."""
+        """Set up sorting; call once the model is set."""
         self.setSortingEnabled(True)
         self.sortByColumn(NAME, Qt.SortOrder.AscendingOrder)
 
     def fit_rows(self, rows: int) -> None:
-        """Be as high as so many rows."""
+        """Set the height to a number of rows."""
         height = rows * _ROW + self.horizontalHeader().sizeHint().height() + 2
         if height != self.height():
             self.setFixedHeight(height)
 
     def fit_columns(self) -> None:
-        """Give each column what its words need; columns without words go, so do cut details."""
+        """Fit each column to its text; hide columns without text, and details that do not fit."""
         left = self.viewport().width()
         for column in (NAME, STATE, HEARD, NEXT):
             width = self._wanted_width(column)
@@ -109,7 +109,7 @@ class PlatformTable(QTableView):
             super().keyPressEvent(event)
 
     def _wanted_width(self, column: int) -> int:
-        """What the longest words need with the sign before them; 0 when there are none."""
+        """Return the width of the longest text and the icon before it; 0 without any text."""
         model = self.model()
         words = [str(model.index(row, column).data() or "") for row in range(model.rowCount())]
         if column > STATE and not any(words):
@@ -132,7 +132,7 @@ class PlatformTable(QTableView):
 
 
 class _Delegate(QStyledItemDelegate):
-    """A drawing before the name, the shape of the state before its words; quiet selection."""
+    """Paints an icon before the name, the shape before the state, and a subtle selection."""
 
     def __init__(self, theme: Theme, parent: QTableView) -> None:
         super().__init__(parent)
@@ -179,10 +179,10 @@ class _Delegate(QStyledItemDelegate):
 
 
 def _sign_width(column: int) -> int:
-    """What stands before the words takes so much."""
+    """Return the width of the icon or shape before the text."""
     return {NAME: _ICON + SPACE_8, STATE: DOT + SPACE_8}.get(column, 0)
 
 
 def _at(option: QStyleOptionViewItem, place: QRect) -> QRect:
-    """A part of a cell, counted from the leading edge."""
+    """Return the position of a part of a cell, measured from the leading edge."""
     return QStyle.visualRect(option.direction, option.rect, place.translated(option.rect.topLeft()))

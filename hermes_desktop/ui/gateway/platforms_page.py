@@ -1,4 +1,4 @@
-"""The page of platforms: the gateway, what it serves, who asks to be let in, and who was."""
+"""The platforms page: the gateway, its platforms, pairing requests, and approved senders."""
 
 from itertools import pairwise
 
@@ -29,11 +29,11 @@ SETUP_COMMAND = "hermes gateway setup"
 
 
 class NoPlatforms(Block):
-    """What stands in the place of the list while no platform is set up.
+    """The placeholder for the list while no platform is configured.
 
     Signals:
-        setup_wanted: To set one up here.
-        copy_wanted: The command that sets one up.
+        setup_wanted: Set up a platform here.
+        copy_wanted: Carries the command that sets one up.
     """
 
     setup_wanted = Signal()
@@ -58,10 +58,10 @@ class NoPlatforms(Block):
         self.column.addLayout(row)
 
     def show_reason(self, *, known: bool) -> None:
-        """Say why nothing is listed.
+        """Show why the list is empty.
 
         Args:
-            known: The gateway runs and has none; else nobody has looked yet.
+            known: Whether the gateway runs and has no platforms; otherwise they are not known yet.
         """
         setup = self.tr(
             "Telegram is set up here; others by “{command}” in a terminal, for “hermes”."
@@ -76,14 +76,14 @@ class NoPlatforms(Block):
 
 
 class PlatformsPage(QWidget):
-    """Shows what it is told; everything a person wants leaves as a signal.
+    """Shows the given state; requests of the user leave as signals.
 
     Signals:
-        gateway_wanted: What :meth:`GatewayCommands.run` understands.
-        setup_wanted: To set up a platform in the settings.
-        copy_wanted: Text for the clipboard.
-        approve_wanted: A request. ``deny_wanted`` likewise.
-        revoke_wanted: A person.
+        gateway_wanted: Carries a command for :meth:`GatewayCommands.run`.
+        setup_wanted: Set up a platform in the settings.
+        copy_wanted: Carries text for the clipboard.
+        approve_wanted: Carries a request. ``deny_wanted`` likewise.
+        revoke_wanted: Carries an approved sender.
     """
 
     gateway_wanted = Signal(str)
@@ -126,13 +126,13 @@ class PlatformsPage(QWidget):
     def show_status(
         self, status: GatewayStatusChanged, *, now: float, busy: str = "", replies: int = 0
     ) -> None:
-        """Follow the gateway.
+        """Show the status of the gateway.
 
         Args:
-            status: How it is.
+            status: The status.
             now: Seconds since the epoch.
-            busy: What is being done to it, "" for nothing.
-            replies: How many run for platforms.
+            busy: The command in progress, "" for none.
+            replies: How many replies to platforms are running.
         """
         had_focus = self._has_focus()
         self.card.show_status(status, now=now, busy=busy, replies=replies)
@@ -144,10 +144,10 @@ class PlatformsPage(QWidget):
         self.empty.show_reason(known=serves(status) and status.state != "starting")
         self._list_title.setVisible(bool(platforms) or ours)
         if had_focus and not self._has_focus():
-            self.focus_first()  # what had it is gone or off; it must not fall out of the page
+            self.focus_first()  # its widget was hidden or disabled; keep the focus on the page
 
     def show_people(self, people: People, now: float) -> None:
-        """Show who asks and who was let in."""
+        """Show pairing requests and approved senders."""
         self.requests.show_people(people.pending, now)
         self.people.show_people(people.approved, now)
         for part in self._people_parts:
@@ -155,7 +155,7 @@ class PlatformsPage(QWidget):
         self._order_tabs()
 
     def tell_ages(self, status: GatewayStatusChanged, now: float) -> None:
-        """Say anew how long ago things were; the status is the one that is shown."""
+        """Refresh the texts on elapsed time; the status is the one that is shown."""
         self.card.tell_since(status, now)
         platforms = status.other.platforms if status.other is not None else status.platforms
         self.list.tell_ages(platforms, now)
@@ -163,7 +163,7 @@ class PlatformsPage(QWidget):
         self.people.tell_ages(now)
 
     def moments(self, status: GatewayStatusChanged, now: float) -> list[float]:
-        """Seconds from now to each moment that the page tells."""
+        """Return the seconds from now to each moment that the page shows."""
         platforms = status.other.platforms if status.other is not None else status.platforms
         ages = distances(platforms, now) + self.requests.ages(now) + self.people.ages(now)
         if status.other is not None and status.other.started_at is not None:
@@ -171,13 +171,13 @@ class PlatformsPage(QWidget):
         return ages
 
     def step_back(self) -> bool:
-        """Undo the nearest thing that Esc can undo here; False when there is none."""
+        """Undo the nearest thing that Esc can undo here; return False if there is none."""
         searched = bool(self.list.search.text())
         self.list.search.clear()
         return searched
 
     def focus_first(self) -> None:
-        """Put the focus where one begins: never on what stops something."""
+        """Put the focus on the first useful widget, never on one that stops something."""
         for name in ("insist", "start", "take_over", "give_up"):
             button = self.card.buttons[name]
             if button.isEnabled() and not button.isHidden():
@@ -187,7 +187,7 @@ class PlatformsPage(QWidget):
         first.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _order_tabs(self) -> None:
-        """From top to bottom: lines that come later would else be reached last."""
+        """Set the tab order from top to bottom; otherwise rows added later would be last."""
         lines = [*self.requests.lines, *self.people.lines]
         stops: list[QWidget] = [
             *self.card.buttons.values(),

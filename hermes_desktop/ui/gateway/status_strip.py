@@ -1,4 +1,4 @@
-"""The strip at the foot: what the gateway does, how full the session is, which model answers."""
+"""The status strip at the bottom: the gateway, the context usage of the session, and the model."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette
@@ -17,13 +17,13 @@ _HEIGHT = 28
 
 
 class StatusStrip(QWidget):
-    """Shows only what there is: the gateway's state, and the model once it is known.
+    """Shows the gateway's state, and the model once it is known.
 
     Attributes:
-        context: How full the shown session is.
+        context: The context usage of the shown session.
 
     Signals:
-        gateway_wanted: The gateway was clicked; its page is wanted.
+        gateway_wanted: The gateway was clicked; open its page.
     """
 
     gateway_wanted = Signal()
@@ -50,16 +50,16 @@ class StatusStrip(QWidget):
 
     @property
     def text(self) -> str:
-        """All words, state first, nothing folded."""
+        """The whole text, state first, nothing folded."""
         parts = (self.line.words.whole, self.context.words, self._model.text())
         return " · ".join(part for part in parts if part)
 
     def show_status(self, status: GatewayStatusChanged, *, now: float) -> None:
-        """Follow the gateway.
+        """Show the status of the gateway.
 
         Args:
-            status: How it is.
-            now: Seconds since the epoch, for how long ago a platform was heard of.
+            status: The status.
+            now: Seconds since the epoch, for the age of the last message of a platform.
         """
         platforms = status.other.platforms if status.other is not None else status.platforms
         self.line.show_words(
@@ -72,7 +72,7 @@ class StatusStrip(QWidget):
         )
 
     def show_readiness(self, readiness: ChatReadiness) -> None:
-        """Name the model, or say why none can be asked."""
+        """Show the model, or the reason why none is available."""
         self._model.setText(readiness.model if readiness.ready else readiness.title.rstrip("."))
         self._model.setToolTip("" if readiness.ready else readiness.hint)
 

@@ -1,4 +1,4 @@
-"""What the window needs of the services behind it, and no more. No Qt."""
+"""The interfaces of the services that the window needs. No Qt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ class GatewayControl(Protocol):
 
     @property
     def status(self) -> GatewayStatusChanged:
-        """How it is now."""
+        """The current status."""
         ...
 
     def look(self) -> GatewayStatusChanged:
-        """The same, with when each platform was last heard of as it is at this moment."""
+        """Return the status with the last message times of platforms up to this moment."""
         ...
 
     async def start(self, *, insist: bool = False) -> None:
-        """Start it; what came of it stands in the status."""
+        """Start the gateway; the status holds the outcome."""
         ...
 
     async def stop(self) -> None:
-        """Stop it, or stop waiting for the other one to go."""
+        """Stop the gateway, or stop waiting for the other one to end."""
         ...
 
     async def restart(self) -> None:
-        """Stop and start it."""
+        """Stop and start the gateway."""
         ...
 
     async def take_over(self, *, insist: bool = False) -> None:
-        """Ask the other one to stop, and start ours; ``stop`` ends the waiting."""
+        """Ask the other gateway to stop, and start the hosted one; ``stop`` ends the waiting."""
         ...
 
     def hurry(self) -> None:
@@ -44,50 +44,50 @@ class GatewayControl(Protocol):
         ...
 
     async def reconnect(self, platform: str) -> None:
-        """Connect a platform anew, now."""
+        """Reconnect a platform now."""
         ...
 
     async def pause(self, platform: str) -> None:
-        """Fetch no messages of a platform."""
+        """Pause a platform: fetch none of its messages."""
         ...
 
     async def resume(self, platform: str) -> None:
-        """Fetch them again."""
+        """Resume a paused platform."""
         ...
 
 
 class PairingDesk(Protocol):
-    """Who may write to the assistant; see ``PairingRequests``."""
+    """The pairing service: who is authorized to write to the assistant; see ``PairingRequests``."""
 
     async def pending(self) -> Sequence[WaitingUser]:
-        """Who asks, the one who waits longest first."""
+        """Return the pairing requests, oldest first."""
         ...
 
     async def approve(self, platform: str, entry_id: str) -> PairedUser:
-        """Let somebody in."""
+        """Approve a request."""
         ...
 
     async def deny(self, platform: str, entry_id: str) -> WaitingUser:
-        """Do not."""
+        """Deny a request."""
         ...
 
     async def approved(self) -> Sequence[PairedUser]:
-        """Who was let in."""
+        """Return the approved senders."""
         ...
 
     async def revoke(self, platform: str, user_id: str) -> bool:
-        """Let somebody in no more."""
+        """Revoke a sender's access."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who asks to be let in, or was.
+    """A sender with a pairing request, or an approved sender.
 
     Attributes:
-        name: What they call themselves, in one short printable line, else their id.
-        when: When they asked, or were let in, in seconds since the epoch; 0 when nobody noted it.
-        entry_id: Names the request; "" for those who were let in.
+        name: The sender's chosen name, in one short printable line, else the id.
+        when: Time of the request or approval, in seconds since the epoch; 0 if it is not recorded.
+        entry_id: Identifies the request; "" for approved senders.
     """
 
     platform: str
@@ -98,7 +98,7 @@ class Person:
 
     @classmethod
     def waiting(cls, user: WaitingUser, now: float) -> "Person":
-        """Somebody who asks."""
+        """Return the sender of a pairing request."""
         when = round(now - user.age_s)
         return cls(
             user.platform, user.user_id, _one_line(user.label, user.user_id), when, user.entry_id
@@ -106,13 +106,13 @@ class Person:
 
     @classmethod
     def paired(cls, user: PairedUser) -> "Person":
-        """Somebody who was let in."""
+        """Return an approved sender."""
         name = _one_line(user.user_name, user.user_id)
         return cls(user.platform, user.user_id, name, user.approved_at)
 
     @property
     def key(self) -> tuple[str, str]:
-        """Stays the same while the same thing is meant."""
+        """Identifies the same request or sender across reads."""
         return self.platform, self.entry_id or self.user_id
 
 

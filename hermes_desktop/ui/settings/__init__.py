@@ -1,1 +1,1 @@
-"""The page of settings: what can be set, found, changed, looked at before it is saved, undone."""
+"""The settings page: find, change, preview, save and undo settings."""

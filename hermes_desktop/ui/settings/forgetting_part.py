@@ -1,4 +1,4 @@
-"""What the settings of this page mean for the chats and sessions that there are."""
+"""The effect of the session settings on the existing chats and sessions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from hermes_desktop.services.settings.settings_book import Change
 
 _WAIT_MS = 250
-"""How long after a letter: what is typed is not counted for each of its digits."""
+"""The delay after a keystroke, so that a number is not evaluated for each of its digits."""
 _GREY_MS = 150
 _OURS = ("session_reset.", "reset_by_", "session_store_max_age_days", "sessions.")
 
 
 class ForgettingPart(SettingsPart):
-    """Three sentences, counted anew whenever a value on this page changes."""
+    """Three sentences, recomputed whenever a value on this page changes."""
 
     def __init__(self, context: SettingsContext) -> None:
         super().__init__(context)
@@ -55,7 +55,7 @@ class ForgettingPart(SettingsPart):
 
     @override
     def set_locked(self, reason: str) -> None:
-        """Nothing is changed here anyhow."""
+        """Keep the part enabled: it changes nothing."""
 
     @override
     def end(self) -> None:
@@ -98,7 +98,7 @@ class ForgettingPart(SettingsPart):
             )
 
     def _stop(self) -> None:
-        """What is being counted would be of no use any more."""
+        """Cancel the count in progress, whose result is outdated."""
         if self._counting is not None:
             self._counting.cancel()
             self._counting = None

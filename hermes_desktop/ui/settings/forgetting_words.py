@@ -1,4 +1,4 @@
-"""What would be forgotten, in sentences with numbers and dates."""
+"""Texts about what would be forgotten, with numbers and dates."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _SHORT = QLocale.FormatType.ShortFormat
 
 
 class ForgettingWords:
-    """Says it, seen from a moment.
+    """Formats the counts as sentences, relative to a moment.
 
     Args:
         now: Local time.
-        gateway: How the gateway is: who forgets, and when.
-        locale: How numbers and dates are written.
+        gateway: State of the gateway, which determines who forgets, and when.
+        locale: Format of numbers and dates.
     """
 
     def __init__(self, now: datetime, gateway: GatewayState, locale: QLocale | None = None) -> None:
@@ -40,7 +40,7 @@ class ForgettingWords:
         self._locale = locale or QLocale()
 
     def chats(self, found: ChatsForgotten) -> str:
-        """Which chats the gateway forgets."""
+        """Return a sentence on the chats that the gateway forgets."""
         if not found.chats:
             return "The gateway knows no chat yet, so there is none to forget."
         if not found.days:
@@ -59,14 +59,14 @@ class ForgettingWords:
         )
 
     def rules(self, found: Sequence[RuleOutlook]) -> list[str]:
-        """What begins anew, a sentence or two for each rule that has chats."""
+        """Return a sentence or two on new sessions, for each rule that has chats."""
         shown = [rule for rule in found if rule.chats]
         if not shown:
             return ["There is no chat yet that could begin a new session."]
         return [self._rule(rule, alone=len(shown) == 1) for rule in shown]
 
     def stored(self, found: StoredDeleted) -> str:
-        """Which sessions are deleted for good."""
+        """Return sentences on the sessions that are permanently deleted."""
         if not found.sessions:
             return "No session is stored yet."
         some = self._number(found.count) if found.count else "none"
@@ -88,7 +88,7 @@ class ForgettingWords:
         return f"{went}{self._spared(found)}{self._last(found.last)}"
 
     def _next(self, found: StoredDeleted) -> str:
-        """When that happens next, and by whom."""
+        """Return when the next deletion takes place, and by which program."""
         if self._gateway == "attached":
             return "if this program served the home; while another gateway does, it is left to that"
         due = datetime.fromtimestamp(found.not_before)  # noqa: DTZ006 - local, as it is shown
@@ -97,7 +97,7 @@ class ForgettingWords:
         return self.moment(due)
 
     def _spared(self, found: StoredDeleted) -> str:
-        """Which old sessions stay, and that another program counts differently."""
+        """Return which old sessions are kept, and that another program counts differently."""
         spared, words = found.spared, ""
         if spared.pinned:
             words += f" {self._number(spared.pinned)} pinned "
@@ -112,7 +112,7 @@ class ForgettingWords:
         return words
 
     def _last(self, last: LastPrune) -> str:
-        """When old sessions were deleted last, and how many."""
+        """Return when old sessions were last deleted, and how many."""
         words = ""
         if last.at:
             when = self.moment(datetime.fromtimestamp(last.at))  # noqa: DTZ006 - as above
@@ -133,7 +133,7 @@ class ForgettingWords:
         return words
 
     def moment(self, when: datetime) -> str:
-        """A moment in a sentence: ``today at 14:30``, ``on 3 March 2026``."""
+        """Return a moment as text for a sentence: ``today at 14:30``, ``on 3 March 2026``."""
         day = QDate(when.year, when.month, when.day)
         ahead = QDate(self._now.year, self._now.month, self._now.day).daysTo(day)
         clock = self._locale.toString(QTime(when.hour, when.minute), _SHORT)

@@ -1,4 +1,4 @@
-"""The model that answers: tried as it is filled in; servers of this machine, found and chosen."""
+"""The model part: tests the model as filled in, finds servers on this machine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Found(NamedTuple):
 
 
 class ModelPart(SettingsPart):
-    """Tries the model, and looks for servers; what is chosen is filled in below, not saved."""
+    """Tests the model and finds servers; a choice is filled in below, not saved."""
 
     def __init__(self, context: SettingsContext) -> None:
         super().__init__(context)
@@ -65,7 +65,7 @@ class ModelPart(SettingsPart):
 
     @override
     def set_locked(self, reason: str) -> None:
-        """Trying changes nothing; choosing does."""
+        """Disable the choice of a model; testing changes nothing and stays enabled."""
         self.table.setEnabled(not reason)
         self.use.setEnabled(not reason and self.table.current is not None)
 
@@ -98,7 +98,7 @@ class ModelPart(SettingsPart):
         self.said.say("ok" if answer.kind == "ok" else "error", _answer_words(answer))
 
     def _filled_in(self) -> dict[str, str]:
-        """What is not saved yet is tried, too; what makes no sense is not."""
+        """Return the valid unsaved values, so that they are tested, too."""
         draft = self.context.draft
         names = {"model": MODEL, "provider": PROVIDER, "base_url": ADDRESS}
         given = {

@@ -1,4 +1,4 @@
-"""What else stands in config.yaml: shown, never changed here."""
+"""The other keys of config.yaml: shown, never changed here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class OtherKeysPart(SettingsPart):
-    """A table of keys that belong to no setting, and which keys stand twice."""
+    """A table of keys that belong to no setting, and a note on repeated keys."""
 
     def __init__(self, context: SettingsContext) -> None:
         super().__init__(context)
@@ -66,7 +66,7 @@ class OtherKeysPart(SettingsPart):
 
     @override
     def set_locked(self, reason: str) -> None:
-        """Nothing can be changed here anyhow."""
+        """Keep the part enabled: it changes nothing."""
 
     def _read_again(self) -> None:
         if self._begun:

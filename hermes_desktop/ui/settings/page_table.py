@@ -1,8 +1,8 @@
-"""Which pages there are, and on which of them each setting stands.
+"""The pages of the settings, and the assignment of settings to pages.
 
 To add something to a page: write a :class:`~hermes_desktop.ui.settings.fields.parts.SettingsPart`
-and name its class in ``above`` or ``below`` of the page's entry. Where it shows options itself,
-name their sections in ``shown_by_parts``, so that they are not generated a second time.
+and name its class in ``above`` or ``below`` of the page's entry. If it shows options itself, name
+their sections in ``shown_by_parts``, so that they are not generated a second time.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class PageEntry:
     """One page.
 
     Attributes:
-        name: Names it in the home's memory and in hits.
-        title: What it is called.
-        icon: Of the window's own set.
+        name: Identifies it in search hits and in the remembered state of the home.
+        title: The display name.
+        icon: Name of an icon of the window's own set.
         about: What is set there, one sentence.
         above: Parts before the generated ones.
-        below: Parts behind them.
+        below: Parts after them.
         shown_by_parts: Sections whose options those parts show.
     """
 
@@ -117,14 +117,14 @@ SECTION_PAGES: Mapping[str, str] = {
     "Platforms": PLATFORMS,
     "Who may write": PLATFORMS,
 }
-"""The page of each section, in the order in which sections stand on it."""
+"""The page of each section, in the order in which sections appear on it."""
 
 SECTION_TITLES: Mapping[str, str] = {"Groups": "Groups and threads"}
-"""Headings that say more than the name of the section."""
+"""Headings that replace the name of the section."""
 
 
 def page_of(option: Option) -> str:
-    """The page of a setting; those of a section that is not named above have one, too."""
+    """Return the page of a setting, with a default for sections that are not listed above."""
     if option.platform:
         return PLATFORMS
     found = SECTION_PAGES.get(option.section)
@@ -134,5 +134,5 @@ def page_of(option: Option) -> str:
 
 
 def entry_of(name: str) -> PageEntry:
-    """The page of that name, the first one where there is none."""
+    """Return the page of that name, the first one if there is none."""
     return next((entry for entry in PAGES if entry.name == name), PAGES[0])

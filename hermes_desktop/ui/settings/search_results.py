@@ -1,4 +1,4 @@
-"""What a search in the settings found: a line each, with the page on which it stands."""
+"""The results of a search in the settings: one row each, with the page of the setting."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _ENTER = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 
 class SettingsSearch(SearchField):
-    """The field above the pages.
+    """The search field above the pages.
 
     Signals:
-        entered: Enter was pressed: the best hit is wanted.
+        entered: Enter was pressed: open the best hit.
     """
 
     entered = Signal()
@@ -58,7 +58,7 @@ class SettingsSearch(SearchField):
 
 
 class SearchResults(QWidget):
-    """The list, or that nothing was found.
+    """The list of hits, or a note that nothing was found.
 
     Signals:
         chosen: A hit was clicked, or Enter was pressed on it.
@@ -87,7 +87,7 @@ class SearchResults(QWidget):
         self.list.entered_on.connect(self._choose)
 
     def show_hits(self, hits: Sequence[Hit], text: str) -> None:
-        """Show what was found for a text."""
+        """Show the hits for a text."""
         self.list.clear()
         for hit in hits:
             where = entry_of(hit.page).title
@@ -104,7 +104,7 @@ class SearchResults(QWidget):
         self.list.setVisible(bool(hits))
 
     def choose_first(self) -> bool:
-        """Take the first hit, or the one that is marked; False without any."""
+        """Open the current hit, by default the first; return False without any."""
         if not self.list.count():
             return False
         self._choose(self.list.currentItem())
@@ -115,10 +115,10 @@ class SearchResults(QWidget):
 
 
 class _HitList(QListWidget):
-    """Signals.
+    """The list of hits.
 
     Signals:
-        entered_on: Enter was pressed.
+        entered_on: Enter was pressed on a hit.
     """
 
     entered_on = Signal(QListWidgetItem)
@@ -145,7 +145,7 @@ class _HitList(QListWidget):
 
 
 class _HitDelegate(QStyledItemDelegate):
-    """Two lines: what it is called, and where it stands."""
+    """Paints two lines: the name of the setting, and its page and key."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)

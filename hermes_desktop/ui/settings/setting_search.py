@@ -1,4 +1,4 @@
-"""Finding settings by what they are called, do, may be, or are named in the file."""
+"""The search for settings by name, description, choices, and keys in the file."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def find_settings(text: str, views: Iterable[SettingView], more: Iterable[Hit] = ()) -> list[Hit]:
-    """Everything that has all words of a text; what is called so comes first.
+    """Return all settings that contain every word of a text, matches in the name first.
 
     Args:
-        text: What a person typed.
+        text: The text that the user typed.
         views: All settings.
-        more: What parts of pages have found.
+        more: Hits of the parts of pages.
     """
     words = text.casefold().split()
     if not words:

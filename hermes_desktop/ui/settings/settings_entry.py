@@ -1,4 +1,4 @@
-"""The way to the settings: the page and everything it needs are loaded when first opened."""
+"""The entry to the settings, which loads the settings page when it is first opened."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _REMEMBERED = "settings/page"
 
 
 class SettingsEntry(QObject):
-    """Makes the page once and shows it. Main thread only.
+    """Creates the settings page once and shows it. Main thread only.
 
     Args:
-        pages: Where it shows.
-        services: What it works with.
-        slots: Runs what clicks start.
-        bridge: News.
-        theme: Colours.
+        pages: The stack that shows it.
+        services: Services of the page.
+        slots: Runs coroutines started by clicks.
+        bridge: Delivers events.
+        theme: Colors.
         clock: For dates.
         memory: Remembers which page was open.
-        restart_gateway: Restarts ours, after asking where replies run.
+        restart_gateway: Restarts the hosted gateway, after confirmation if replies are running.
     """
 
     def __init__(  # noqa: PLR0913 - what the page needs
@@ -63,20 +63,20 @@ class SettingsEntry(QObject):
 
     @property
     def view(self) -> SettingsView | None:
-        """The page, None before it was opened for the first time."""
+        """The settings page, None before it was first opened."""
         return self._view
 
     @property
     def shows(self) -> bool:
-        """Whether the page is in front."""
+        """Whether the settings page is in front."""
         return self._view is not None and self._pages.currentWidget() is self._view
 
     def show(self, page: str = "", key: str = "") -> None:
         """Show the settings.
 
         Args:
-            page: Which of its pages; "" for the one that was open last.
-            key: A setting or variable to go to.
+            page: The page to show; "" for the one that was open last.
+            key: A setting or variable to navigate to.
         """
         view = self._view or self._make()
         self._pages.show_settings(view)
@@ -85,19 +85,19 @@ class SettingsEntry(QObject):
         view.come_forward(key)
 
     def undo(self) -> None:
-        """One step back over pending edits."""
+        """Undo one step of pending edits."""
         if self._view is not None:
             self._view.undo()
 
     def step_back(self) -> bool:
-        """Undo the nearest thing that Esc can undo here; False when there is none."""
+        """Undo the nearest thing that Esc can undo here; return False if there is none."""
         return self._view is not None and self._view.step_back()
 
     def leave(self, quit_now: Callable[[], None]) -> None:
-        """The person wants the program to end: ask first if something is not saved.
+        """Quit at the user's request, after confirmation if changes are unsaved.
 
         Args:
-            quit_now: Ends it. Wanting it again while it is asked does that at once.
+            quit_now: Ends the program. A second request during the confirmation calls it at once.
         """
         if self._view is None or not self._view.pending_count or self._leaving:
             quit_now()
@@ -113,7 +113,7 @@ class SettingsEntry(QObject):
             self._leaving = False
 
     def close(self) -> None:
-        """The window goes: remember which page is open."""
+        """Stop: the window is closing. Remember which page is open."""
         if self._view is not None:
             self._view.stack.end()
             self._memory.remember(_REMEMBERED, self._view.page_name)

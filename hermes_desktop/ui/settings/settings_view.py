@@ -1,4 +1,4 @@
-"""The page of settings: pages at the left, one of them at the right, a bar for what is pending."""
+"""The settings page: list of pages on the left, a page on the right, a bar for pending changes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _NARROW_BELOW = 760
 BROKEN = "settings-broken"
-"""Key of the notice that a settings file cannot be understood."""
+"""Key of the notice that a settings file cannot be parsed."""
 _ENTER = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 
@@ -55,16 +55,16 @@ class SettingsView(QWidget):
     """The frame around the pages. Main thread only.
 
     Args:
-        services: What it works with.
-        slots: Runs what clicks start.
-        bridge: News.
-        theme: Colours.
+        services: Services of the page.
+        slots: Runs coroutines started by clicks.
+        bridge: Delivers events.
+        theme: Colors.
         clock: For dates.
-        restart_gateway: Restarts ours, after asking where replies run.
+        restart_gateway: Restarts the hosted gateway, after confirmation if replies are running.
         first_page: The name of the page to begin with; "" for the first one.
 
     Signals:
-        need_changed: What is not saved yet, in a few words, "" for nothing.
+        need_changed: Carries the unsaved changes in a few words, "" for none.
     """
 
     need_changed = Signal(str)
@@ -120,20 +120,20 @@ class SettingsView(QWidget):
         self._connect(bridge)
         self.list.show_as_open(self._name)
 
-    # --------------------------------------------------------------------------------- ways
+    # --------------------------------------------------------------------------------- navigation
 
     @property
     def page_name(self) -> str:
-        """The page that is open."""
+        """The name of the open page."""
         return self._name
 
     @property
     def ready(self) -> bool:
-        """Whether the settings were read and show."""
+        """Whether the settings were read and are visible."""
         return bool(self.draft.views)
 
     def come_forward(self, key: str = "") -> None:
-        """The view is in front: read what may have changed, put the focus where one begins."""
+        """Read what may have changed and set the focus, after the view was brought to the front."""
         self._wanted_key = key
         self.keeper.load()
         focused = focus_in(self.window())
@@ -144,7 +144,7 @@ class SettingsView(QWidget):
         """Show one of the pages."""
         self._name = entry_of(name).name
         self.list.show_as_open(self._name)
-        if self.ready or self._name == OTHER:  # which needs no settings to have been read
+        if self.ready or self._name == OTHER:  # this page does not depend on the settings
             self.stack.show_page(self._name)
 
     def show_setting(self, key: str) -> None:
@@ -155,15 +155,15 @@ class SettingsView(QWidget):
             self.stack.focus(key)
 
     def undo(self) -> None:
-        """One step back over pending edits; what it changed comes into sight."""
+        """Undo one step of pending edits and show the setting that it changed."""
         self._show_step(self.draft.undo())
 
     def redo(self) -> None:
-        """One step forward."""
+        """Redo one step of pending edits."""
         self._show_step(self.draft.redo())
 
     def step_back(self) -> bool:
-        """What Esc does here: a field as it was, the end of the search; False for neither."""
+        """Handle Esc: end the search, reset a field, or close the notice; return False for none."""
         row = self._focused_row()
         if self.search.text():
             self.search.clear()
@@ -179,11 +179,11 @@ class SettingsView(QWidget):
 
     @property
     def pending_count(self) -> int:
-        """How many changes are not saved."""
+        """How many changes are unsaved."""
         return sum(self.stack.counts().values())
 
     async def may_leave(self) -> bool:
-        """Ask what shall become of what is not saved; whether the program may end then."""
+        """Ask what to do with unsaved changes; return whether the program may end then."""
         question = LeavingQuestion(self.window(), self.pending_count)
         await self.context.slots.ask(question)
         answer = question.answer
@@ -192,10 +192,10 @@ class SettingsView(QWidget):
             await self.desk.save_all()
         return answer == "leave" or (answer == "save" and not self.pending_count)
 
-    # ------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------- display
 
     def _read(self, changed: Sequence[str]) -> None:
-        """The files were read; what somebody else changed beside pending edits is named."""
+        """Update the page after a read, and report settings that were changed elsewhere."""
         self.broken.hide()
         self.stack.set_locked(self._managed)
         if self._managed and not self._told_managed:
@@ -225,7 +225,7 @@ class SettingsView(QWidget):
         self.broken.show_error(error)
         focused = QApplication.focusWidget()
         if focused is not None and self.stack.isAncestorOf(focused):
-            # A disabled field passes its focus on, and the page would scroll after it to its end.
+            # A disabled field passes its focus on, and the page would scroll to its end.
             self.broken.retry.setFocus(Qt.FocusReason.OtherFocusReason)
         self.stack.set_locked(error.title)
 
@@ -255,7 +255,7 @@ class SettingsView(QWidget):
             self.results.choose_first()
 
     def _leave_search(self) -> None:
-        """Down leads from the field into what was found, or into the pages."""
+        """Handle the Down key: move the focus from the field to the hits or to the pages."""
         if self.stack.currentWidget() is self.results:
             self.results.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
         else:
@@ -266,7 +266,7 @@ class SettingsView(QWidget):
             self.show_setting(key)
 
     def _focus_page(self) -> None:
-        """The bar goes: the focus returns to what was being changed, or to the list of pages."""
+        """Move the focus from the disappearing bar to the last field or the list of pages."""
         last = focus_in(self.stack)
         if last is None or not last.isEnabled() or not last.isVisibleTo(self):
             last = self.list
@@ -313,7 +313,7 @@ class SettingsView(QWidget):
             self.keeper.load()
 
     def _noticed(self, notice: Notice | NoticeCleared) -> None:
-        """A file that makes no sense any more, or again, changes no setting; it is told of."""
+        """Reload on a notice about a file that became invalid or valid: no setting changes then."""
         if notice.key == BROKEN and self.isVisible():
             self.keeper.load()
 
@@ -337,7 +337,7 @@ class SettingsView(QWidget):
         right.addWidget(self.strip)
         right.addWidget(self.broken)
         right.addWidget(self.stack, 1)
-        self.stack.setMinimumHeight(1)  # gives way to what must be read
+        self.stack.setMinimumHeight(1)  # yields space to what must be read
         right.addWidget(self.bar)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -347,9 +347,10 @@ class SettingsView(QWidget):
 
     @override
     def focusNextPrevChild(self, next: bool) -> bool:
-        """Pages are made late and grow: their order is put right when somebody walks through.
+        """Restore the tab order, as pages are built late and grow.
 
-        Whoever walks into a page sees where they are: the page scrolls by itself only within.
+        The page scrolls along when the focus moves into it; Qt scrolls only for moves within a
+        page.
         """
         order_tabs(self)
         moved = super().focusNextPrevChild(next)
@@ -358,7 +359,7 @@ class SettingsView(QWidget):
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter in a line leads to Save, where a second one saves."""
+        """Move the focus from a line to Save on Enter; a second Enter saves."""
         in_line = isinstance(self.focusWidget(), QLineEdit)
         if event.key() in _ENTER and in_line and self.bar.isVisible():
             self.bar.save.setFocus(Qt.FocusReason.ShortcutFocusReason)

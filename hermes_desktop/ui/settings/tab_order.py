@@ -1,4 +1,4 @@
-"""Tab goes through a page as it is laid out, whenever its parts were made."""
+"""The tab order of a page: as laid out, independent of when its parts were created."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def order_tabs(root: QWidget) -> None:
-    """Put everything in a widget that Tab can reach in the order of the layouts."""
+    """Set the tab order of everything in a widget to the order of the layouts."""
     for before, after in pairwise(tab_stops(root)):
         QWidget.setTabOrder(before, after)
 
 
 def focus_in(widget: QWidget) -> QWidget | None:
-    """What has the focus in a widget, or would have it if its window were in front."""
+    """Return the widget that has the focus, or would have it if its window were in front."""
     return widget.focusWidget()
 
 
 def tab_stops(widget: QWidget) -> Iterator[QWidget]:
-    """What Tab can reach in a widget, hidden or not, in the order of the layouts."""
+    """Yield what Tab can reach in a widget, hidden or not, in the order of the layouts."""
     if widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
         yield widget
     layout = widget.layout()

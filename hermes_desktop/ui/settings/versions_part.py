@@ -1,4 +1,4 @@
-"""Former versions of config.yaml: what they differ in, and bringing one back."""
+"""Earlier versions of config.yaml: their differences, and restoring one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class VersionsPart(SettingsPart):
 
     @override
     def set_locked(self, reason: str) -> None:
-        """A file that makes no sense is what versions are for; a managed home forbids them."""
+        """Update the buttons: only a managed home forbids restoring, an invalid file does not."""
         del reason
         self._show_allowed()
 

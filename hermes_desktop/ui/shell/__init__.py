@@ -1,1 +1,1 @@
-"""The window: navigation, tray, menus."""
+"""The main window: pages, navigation, menus, and the tray icon."""

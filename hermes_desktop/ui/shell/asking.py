@@ -1,4 +1,4 @@
-"""All that the assistant asks in the window: words before harm, and questions."""
+"""Approval prompts and questions of the assistant in the window."""
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
@@ -16,16 +16,16 @@ from hermes_desktop.ui.widgets.theme import Theme
 
 
 class Asking(QObject):
-    """Both desks, and what the tray is told of them.
+    """Joins the controllers for approvals and questions, and reports to the tray.
 
     Args:
-        page: Where sheets stand.
-        window: While this is hidden, dialogs ask.
+        page: Shows the prompts as sheets.
+        window: While it is hidden, dialogs are used instead.
 
     Signals:
-        waiting_changed: How many things wait for a person.
-        asked_unseen: Something is asked while the window is hidden: a title, and words.
-        session_wanted: The session that a question belongs to, by its id.
+        waiting_changed: Carries how many prompts await an answer.
+        asked_unseen: A prompt was opened while the window is hidden; carries a title and a text.
+        session_wanted: Carries the id of the session that a question belongs to.
     """
 
     waiting_changed = Signal(int)
@@ -88,12 +88,12 @@ class Asking(QObject):
             news.connect(self._count)
 
     def open(self) -> None:
-        """From now on a person can be asked; on the loop."""
+        """Start to show prompts. Call on the loop."""
         self.approvals.open()
         self.questions.open()
 
     def end(self) -> None:
-        """The program ends: nothing waits for a person any more."""
+        """End all prompts: the program ends."""
         self._services.end_asking()
         self.approvals.close()
         self.questions.close()
@@ -105,7 +105,7 @@ class Asking(QObject):
         try:
             summary = await self._services.catalog.summary(session_id)
         except HermesError:
-            return  # a chat that has just begun, or is gone: it has no name
+            return  # a new chat, or a deleted session: it has no name
         self.approvals.name_session(session_id, summary.label)
         self.questions.name_session(session_id, summary.label)
 

@@ -1,4 +1,4 @@
-"""What is asked when the window is closed on a desktop that shows no tray icons."""
+"""The question on closing the window on a desktop that shows no tray icons."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -15,13 +15,13 @@ Answer = Literal["keep", "quit", "neither"]
 
 
 class ClosingQuestion(QMessageBox):
-    """Keep running, quit, or neither. Opened with ``open()``.
+    """A message box: keep running, quit, or cancel. Opened with ``open()``.
 
     Args:
         parent: The window.
-        running: How many replies run, those to platforms included.
-        serving: Whether a gateway runs here, which would end with the program.
-        beside: How many processes in the background would.
+        running: How many replies are running, including those to platforms.
+        serving: Whether a gateway is hosted here, which would end with the program.
+        beside: How many background processes would end with it.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ClosingQuestion(QMessageBox):
 
     @property
     def answer(self) -> Answer:
-        """What was clicked."""
+        """The answer that belongs to the clicked button."""
         clicked = self.clickedButton()
         if clicked is self._keep:
             return "keep"
@@ -61,20 +61,20 @@ class ClosingQuestion(QMessageBox):
 
 
 class ClosingRules(QObject):
-    """Decides what becomes of a window that a person closed: never out of reach.
+    """Decides whether closing the window hides it or quits; a running program stays reachable.
 
     Args:
         window: The window.
-        tray_available: Whether a tray icon leads back to it.
+        tray_available: Whether a tray icon can bring the window back.
         slots: Shows the question.
-        status: How the gateway is.
-        beside: How many processes run in the background.
+        status: Returns the status of the gateway.
+        beside: Returns how many background processes are running.
 
     Attributes:
-        keeps_running: Whether the program goes on without its window; else closing ends it.
+        keeps_running: Whether the program continues without its window; otherwise closing ends it.
 
     Signals:
-        quit_wanted: The person wants the program to end.
+        quit_wanted: The user wants to quit.
     """
 
     quit_wanted = Signal()
@@ -98,7 +98,7 @@ class ClosingRules(QObject):
         self.keeps_running = True
 
     def close_wanted(self) -> None:
-        """Hide where a tray icon leads back; else ask, once. Unless it shall end the program."""
+        """Hide the window if a tray icon exists, else ask once; quit if closing is to end the program."""
         if not self.keeps_running:
             self.quit_wanted.emit()
         elif self._tray_available() or self._may_run_unseen:
@@ -128,7 +128,7 @@ class ClosingRules(QObject):
             self.quit_wanted.emit()
 
     def _leave_screen(self) -> None:
-        """Hide where a tray icon leads back, else minimise."""
+        """Hide the window if a tray icon can bring it back, else minimize it."""
         if self._tray_available():
             self._window.hide()
         else:

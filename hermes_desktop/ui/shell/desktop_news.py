@@ -1,4 +1,4 @@
-"""What the desktop is told of while the window is hidden, as far as a person wants that."""
+"""Desktop notifications while the window is hidden, according to the preferences."""
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
@@ -10,23 +10,23 @@ from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.words.source_names import source_name
 
 PATIENCE_MS = 60_000
-"""A platform that is reached again within this time was never worth a word."""
+"""No notification for a platform that is reachable again within this time."""
 _FOR_NOW = frozenset({"silent", "retrying"})
 _LONGEST = 140
 
 
 class DesktopNews(QObject):
-    """Decides what is told. Main thread only.
+    """Decides which events become notifications. Main thread only.
 
     Args:
-        window: Whatever shows there needs no notification.
-        bridge: Turns and the gateway.
-        preferences: What a person wants to be told.
-        patience_ms: How long a platform may be away without a word.
+        window: While it is visible, there are no notifications.
+        bridge: Events on turns and the gateway.
+        preferences: Which notifications are enabled.
+        patience_ms: How long a platform may be unreachable without a notification.
 
     Signals:
-        told: Title and words; clicked, it leads to the platforms.
-        told_of_chat: Likewise; clicked, it leads to the window.
+        told: Carries title and text; a click opens the platforms page.
+        told_of_chat: Likewise; a click opens the window.
     """
 
     told = Signal(str, str)
@@ -53,12 +53,12 @@ class DesktopNews(QObject):
         bridge.gateway_status_changed.connect(self._platforms)
 
     def asked(self, title: str, words: str) -> None:
-        """The assistant asks something, and nobody sees the window."""
+        """Notify of a prompt by the assistant while the window is hidden."""
         if self._preferences.current.notify_approvals:
             self.told_of_chat.emit(title, words)
 
     def requested(self, title: str, words: str) -> None:
-        """Somebody asks to be let in, and nobody sees the window."""
+        """Notify of a pairing request while the window is hidden."""
         if self._preferences.current.notify_requests:
             self.told.emit(title, words)
 
@@ -101,6 +101,6 @@ class DesktopNews(QObject):
 
 
 def _short(text: str) -> str:
-    """The beginning, on one line."""
+    """Return the beginning of the text on one line."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST].rstrip()}…"

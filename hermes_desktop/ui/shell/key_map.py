@@ -1,4 +1,4 @@
-"""The keys of the window, in one table: what the shortcuts are made from and what Help shows."""
+"""The keyboard shortcuts of the window, in one table for the actions and for Help."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ class Key:
     """One shortcut.
 
     Attributes:
-        sequence: As ``QKeySequence`` reads it; Ctrl is Cmd on macOS.
+        sequence: In the format of ``QKeySequence``; Ctrl is Cmd on macOS.
         words: What it does.
-        action: Name of the action in the window; "" when a widget handles it itself.
+        action: Name of the action in the window; "" if a widget handles it itself.
     """
 
     sequence: str

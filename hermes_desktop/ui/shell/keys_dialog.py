@@ -1,4 +1,4 @@
-"""Help: the keys, in a small window."""
+"""The Help dialog with the keyboard shortcuts."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QKeySequence, QPalette
@@ -11,7 +11,7 @@ from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16, SPACE_24
 
 
 class KeysDialog(QDialog):
-    """Lists every key of the window. Opened with ``open()``; closes with Esc."""
+    """Lists every shortcut of the window. Opened with ``open()``; Esc closes it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""The one window: rail, list, page, strips; its keys; how it hides and how it is found again."""
+"""The main window: its layout, actions and visibility."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ _LONGEST_TITLE = 80
 
 
 class MainWindow(QMainWindow):
-    """Shows sessions and one of them in full.
+    """Shows the sessions and one of them in full.
 
     Args:
-        services: What the window works with.
-        slots: Runs what keys and clicks start.
-        bridge: News.
-        theme: Colours.
+        services: Services of the window.
+        slots: Runs coroutines started by keys and clicks.
+        bridge: Delivers events.
+        theme: Colors.
         page: The conversation; becomes a child of the window.
-        tray_available: Whether a hidden window can be brought back by the tray icon.
-        clock: For "today".
-        demo: Shows the banner.
+        tray_available: Whether the tray icon can bring a hidden window back.
+        clock: For relative dates such as "today".
+        demo: Shows the banner of the demonstration.
 
     Attributes:
-        closing: What becomes of it when a person closes it.
+        closing: Decides what happens when the user closes the window.
 
     Signals:
-        quit_wanted: A person asked to end the program.
-        recent_changed: The newest sessions, for the tray.
-        notice_closed: Key of a notice that a person closed.
+        quit_wanted: The user wants to quit.
+        recent_changed: Carries the newest sessions, for the tray.
+        notice_closed: Carries the key of a notice that the user closed.
     """
 
     quit_wanted = Signal()
@@ -128,37 +128,37 @@ class MainWindow(QMainWindow):
 
     @property
     def gateway(self) -> GatewayView:
-        """The gateway: its page, its strips, what can be done about it."""
+        """The gateway view: its page, its strips and its commands."""
         return self._gateway
 
     @property
     def settings(self) -> SettingsEntry:
-        """The way to the page of settings."""
+        """The entry to the settings page."""
         return self._settings
 
     @property
     def notices(self) -> NoticeStrip:
-        """The strip above the page."""
+        """The notice strip above the page."""
         return self._notices
 
     @property
     def status_strip(self) -> StatusStrip:
-        """The strip at the foot."""
+        """The status strip at the bottom."""
         return self._status
 
     def run_action(self, name: str) -> None:
-        """Do what the key of an action does, by its name in the key map."""
+        """Trigger an action by its name in the key map."""
         self._actions[name].trigger()
 
     def begin(self) -> None:
-        """Read the list and the model's name. Call once the loop runs."""
+        """Load the list and the model's name. Call once the loop runs."""
         self._gateway.begin()
         self._pane.reload()
         self.setFocus()
         self._slots.start(self._greet(), doing=self.tr("Reading the settings"))
 
     def come_forward(self) -> None:
-        """Show the window above others, from the tray, minimised or from behind."""
+        """Bring the window to the front, from the tray, minimized or from behind other windows."""
         if self.isMinimized():
             self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.show()
@@ -166,35 +166,35 @@ class MainWindow(QMainWindow):
         self.activateWindow()
 
     def toggle(self) -> None:
-        """Hide the window when it is in front, else bring it there (a click on the tray icon)."""
+        """Hide the window if it is in front, else bring it there (a click on the tray icon)."""
         if self.isVisible() and not self.isMinimized() and self.isActiveWindow():
             self.close()
         else:
             self.come_forward()
 
     def tray_changed(self, available: bool) -> None:  # noqa: FBT001 - a slot of one meaning
-        """Stay reachable: without a tray icon a hidden window becomes a minimised one."""
+        """Keep the window reachable: without a tray icon, minimize a hidden window."""
         if not available and not self.isVisible() and not self._ending:
             self.showMinimized()
 
     def open_session(self, session_id: str) -> None:
-        """Show a session named by its id, from the tray or after a search."""
+        """Show a session by its id, from the tray or after a search."""
         self._navigation.open_session(session_id)
 
     async def show_session(self, session_id: str) -> None:
-        """Select a session, show it, and wait until it stands there.
+        """Select a session, show it, and wait until it is displayed.
 
         Raises:
-            NotFoundError: It is gone.
+            NotFoundError: The session no longer exists.
         """
         await self._navigation.show_session(session_id)
 
     def new_chat(self) -> None:
-        """Begin a session; nothing is stored before the first message."""
+        """Start a new session; nothing is stored before the first message."""
         self._navigation.new_chat()
 
     def show_platforms(self) -> None:
-        """Show the gateway and what it serves."""
+        """Show the gateway and its platforms."""
         self._navigation.show_platforms()
 
     def show_settings(self) -> None:
@@ -202,11 +202,11 @@ class MainWindow(QMainWindow):
         self._navigation.show_settings()
 
     def want_to_quit(self) -> None:
-        """A person asks to end the program; settings that are not saved are asked about first."""
+        """Quit at the user's request, after confirmation if settings are unsaved."""
         self._settings.leave(self.quit_wanted.emit)
 
     def prepare_to_end(self) -> None:
-        """Remember the window's place and hide it; the next close is final."""
+        """Save the window's geometry and hide it; the next close is final."""
         self._ending = True
         self._memory.save(self, None if self._sides.narrow else self._sides)
         self._settings.close()
@@ -283,7 +283,7 @@ class MainWindow(QMainWindow):
         )
 
     def _make_actions(self) -> dict[str, QAction]:
-        """One action per key of the map that the window handles."""
+        """Create an action for each shortcut that the window handles."""
         way = self._navigation
         slots: dict[str, Callable[[], object]] = {
             "new_chat": way.new_chat,
@@ -362,7 +362,7 @@ class MainWindow(QMainWindow):
             self.resize(FIRST_SIZE.boundedTo(self.screen().availableSize()))
 
     async def _greet(self) -> None:
-        """Show the session that was open last; with a model to answer, one can write at once."""
+        """Show the session that was open last; focus the message field if a model is ready."""
         drafts, last = await self._services.window_state.load()
         self._page.take_drafts(drafts)
         ready = (await self._page.look_at_settings()).ready
@@ -371,7 +371,7 @@ class MainWindow(QMainWindow):
         if not last or not await self._navigation.show_again(last):
             self._page.new_chat()
         if QApplication.focusWidget() not in {None, self}:
-            return  # the person has begun something meanwhile
+            return  # the user has started something meanwhile
         if ready:
             self._page.focus_composer()
         elif self._pane.view.isVisible():

@@ -1,4 +1,4 @@
-"""The desktop program's own settings as they are now, for whoever shows something by them."""
+"""The current preferences of the desktop program."""
 
 from PySide6.QtCore import QObject, Signal
 
@@ -12,16 +12,16 @@ _OURS = "desktop."
 
 
 class Preferences(QObject):
-    """Follows them, whoever changed them. Main thread only.
+    """Tracks the program's own settings, whichever process changes them. Main thread only.
 
     Args:
-        settings: Where they are read.
-        slots: Reads them beside the window.
-        bridge: Says that some changed.
-        current: As they were at the start.
+        settings: Reads the settings.
+        slots: Runs the reads off the main thread.
+        bridge: Reports changes of settings.
+        current: The preferences at the start.
 
     Signals:
-        changed: They are others now.
+        changed: Carries the new preferences.
     """
 
     changed = Signal(object)
@@ -42,7 +42,7 @@ class Preferences(QObject):
 
     @property
     def current(self) -> DesktopConfig:
-        """What they say."""
+        """The current preferences."""
         return self._current
 
     def _news(self, news: SettingsChanged) -> None:

@@ -1,4 +1,4 @@
-"""The narrow bar at the left edge: one button per page that exists, Help at its foot."""
+"""The rail at the left edge: one button for each page, and Help at the bottom."""
 
 from functools import partial
 
@@ -17,7 +17,7 @@ _DOT = 10
 
 
 class RailButton(QToolButton):
-    """A flat button with an icon; the one of the page that shows has a bar at its edge."""
+    """A flat button with an icon, highlighted while its page is visible."""
 
     def __init__(
         self, icon_name: str, words: str, theme: Theme, parent: QWidget | None = None
@@ -36,11 +36,11 @@ class RailButton(QToolButton):
 
     @property
     def needs(self) -> str:
-        """What on this page needs a person, "" for nothing."""
+        """What on the page needs attention, "" for nothing."""
         return self._needs
 
     def show_need(self, words: str) -> None:
-        """Mark the button with a dot, and say why; "" takes the dot away."""
+        """Mark the button with a dot and show the reason; "" removes the dot."""
         self._needs = words
         self.setToolTip("\n".join(filter(None, (self._words, words))))
         self.setAccessibleDescription(words)
@@ -48,13 +48,13 @@ class RailButton(QToolButton):
 
     @override
     def nextCheckState(self) -> None:
-        """A press opens the page; it never leaves no page open."""
+        """Keep the button checked when it is clicked again, so that one page is always open."""
         if self.isCheckable():
             self.setChecked(True)
 
     @override
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """The ring shows for the keyboard only, not when the window happens to open here."""
+        """Show the focus ring for the keyboard only, not when the window opens with this focus."""
         self._by_key = event.reason() in (
             Qt.FocusReason.TabFocusReason,
             Qt.FocusReason.BacktabFocusReason,
@@ -84,7 +84,7 @@ class RailButton(QToolButton):
             self._paint_dot(painter, target)
 
     def _paint_dot(self, painter: QPainter, icon_place: QRect) -> None:
-        """At the upper outer corner of the icon, with a rim so that it stands off its lines."""
+        """Paint the dot at the upper outer corner of the icon, separated from its lines by a rim."""
         palette = self._theme.palette
         left = icon_place.left() - 2 if self.isRightToLeft() else icon_place.right() - _DOT + 3
         painter.setPen(QPen(QColor(palette.window), 2))
@@ -93,13 +93,13 @@ class RailButton(QToolButton):
 
 
 class Rail(QWidget):
-    """Leads to the pages of the window.
+    """The buttons of the window's pages.
 
     Signals:
-        sessions_wanted: The page of sessions.
-        platforms_wanted: The page of platforms.
-        settings_wanted: The page of settings.
-        help_wanted: The list of keys.
+        sessions_wanted: Show the sessions page.
+        platforms_wanted: Show the platforms page.
+        settings_wanted: Show the settings page.
+        help_wanted: Show the list of keys.
     """
 
     sessions_wanted = Signal()
@@ -123,7 +123,7 @@ class Rail(QWidget):
         self.settings_button = RailButton("settings", self.tr("Settings (Ctrl+,)"), theme)
         self.settings_button.setCheckable(True)
         self.help_button = RailButton("help", self.tr("Keys and help (F1)"), theme)
-        # No exclusive group: of such a one Tab reaches the checked button only.
+        # No exclusive group: Tab reaches only the checked button of one.
         self._pages = (self.sessions_button, self.platforms_button, self.settings_button)
         for button in self._pages:
             button.toggled.connect(partial(self._chosen, button))
@@ -151,7 +151,7 @@ class Rail(QWidget):
         painter.drawLine(x, self.rect().top(), x, self.rect().bottom())
 
     def _chosen(self, button: RailButton, on: bool) -> None:  # noqa: FBT001 - a slot of one meaning
-        """One page is open at a time."""
+        """Uncheck the other buttons: one page is open at a time."""
         for other in self._pages:
             if on and other is not button:
                 other.setChecked(False)

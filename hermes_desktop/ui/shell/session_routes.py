@@ -1,4 +1,4 @@
-"""What list, page and commands tell each other about sessions."""
+"""The coordination of session list, conversation page and session commands."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class SessionRoutes(QObject):
-    """Says which sessions a command means, and what becomes of the page afterwards.
+    """Determines the sessions of a command, and updates the page afterwards.
 
     Args:
-        pane: The list with what was found.
+        pane: The list with the search hits.
         page: The conversation.
-        commands: Does things to sessions.
-        slots: Runs what takes its time.
+        commands: Commands for sessions.
+        slots: Runs coroutines.
         show: Shows a session, at one of its messages or at its end.
 
     Signals:
-        usage_wanted: What this session used is to be shown.
+        usage_wanted: Show the usage of the session.
     """
 
     usage_wanted = Signal(object)
@@ -59,20 +59,20 @@ class SessionRoutes(QObject):
 
     @property
     def targets(self) -> tuple[SessionSummary, ...]:
-        """The sessions that are selected, else the one that is shown."""
+        """The selected sessions, else the one that is shown."""
         shown = self._page.shown_session
         return self._pane.selected_sessions or (() if shown is None else (shown,))
 
     def archive(self) -> None:
-        """Archive them, or bring them back when all are archived."""
+        """Archive the target sessions, or restore them if all are archived."""
         self._commands.toggle_archived(self.targets)
 
     def delete(self) -> None:
-        """Ask whether to delete them."""
+        """Delete the target sessions after confirmation."""
         self._commands.delete(self.targets)
 
     def _open_menu(self, place: QPoint) -> None:
-        """The menu in the page's head, for the session that is shown."""
+        """Open the menu in the page's header, for the session that is shown."""
         shown = self._page.shown_session
         if shown is not None:
             menu = QMenu(self._page)
@@ -87,7 +87,7 @@ class SessionRoutes(QObject):
         self._slots.start(_finish(showing), doing=self.tr("Opening the message"))
 
     def _deleted(self, ids: frozenset[str]) -> None:
-        """Nothing takes the place of what was shown: the next click is the person's."""
+        """Close the shown session if it was deleted; no other session is opened in its place."""
         self._closed_id = ""
         if self._page.current_session_id in ids:
             self._closed_id = self._page.current_session_id or ""
@@ -95,7 +95,7 @@ class SessionRoutes(QObject):
             self._pane.show_as_open("")
 
     def _restored(self, ids: tuple[str, ...]) -> None:
-        """What was shown when it went is shown again, unless something else is by now."""
+        """Show the restored session if it was open when deleted, and no other one is open now."""
         if self._closed_id in ids and self._page.current_session_id is None:
             showing = self._show(self._closed_id, None)
             self._slots.start(_finish(showing), doing=self.tr("Opening the session"))

@@ -27,20 +27,20 @@ _MESSAGE_MS = 10_000
 
 
 class Tray(QObject):
-    """Shows the state of the gateway and leads back to the window.
+    """Shows the state of the gateway and gives access to the window.
 
-    ``QSystemTrayIcon.isVisible`` is true without any tray, and an icon made before its host never
-    appears: whether there is a host is asked whenever that may have changed, and the icon is made
-    anew when one turns up.
+    ``QSystemTrayIcon.isVisible`` is true without any tray, and an icon created before its host
+    never appears. The presence of a host is therefore checked whenever it may have changed, and the
+    icon is created again when one appears.
 
     Args:
-        tray_available: Whether something shows tray icons now.
+        tray_available: Returns whether there is a host for tray icons now.
 
     Signals:
-        gateway_wanted: What is to be done with the gateway: ``start``, ``stop``, ``restart`` or
+        gateway_wanted: Carries a gateway command: ``start``, ``stop``, ``restart`` or
             ``take_over``.
-        platforms_wanted: The page of platforms, where requests are answered.
-        settings_wanted: The page of settings.
+        platforms_wanted: Show the platforms page, where requests are answered.
+        settings_wanted: Show the settings page.
     """
 
     show_requested = Signal()
@@ -78,7 +78,7 @@ class Tray(QObject):
         self.look()
 
     def _fill_menu(self) -> None:
-        """Once; later only words and states of its entries change."""
+        """Create the entries of the menu once; later only their texts and states change."""
         self._status_action = self._menu.addAction(self._face.status_line)
         self._status_action.setEnabled(False)
         self._requests_action = self._menu.addAction("", self.platforms_wanted.emit)
@@ -109,7 +109,7 @@ class Tray(QObject):
 
     @property
     def available(self) -> bool:
-        """Whether a person can see the icon."""
+        """Whether the icon is visible to the user."""
         return self._available
 
     @property
@@ -123,7 +123,7 @@ class Tray(QObject):
         return self._menu
 
     def look(self) -> None:
-        """Ask whether there is a tray host, and follow when that changed."""
+        """Check whether there is a tray host, and create or remove the icon if that changed."""
         available = self._tray_available()
         if available == self._available:
             return
@@ -135,7 +135,7 @@ class Tray(QObject):
         self.available_changed.emit(available)
 
     def show_status(self, status: GatewayStatusChanged) -> None:
-        """Follow the gateway."""
+        """Show the status of the gateway."""
         self._status = status
         if not self._closed:
             self._undone_action.setVisible(status.undone is not None)
@@ -143,7 +143,7 @@ class Tray(QObject):
         self._show_allowed()
 
     def show_requests(self, count: int) -> None:
-        """Say how many people ask to be let in."""
+        """Show how many pairing requests there are."""
         self._requests = count
         if not self._closed:
             self._requests_action.setText(f"{requests_text(count)}…")
@@ -151,7 +151,7 @@ class Tray(QObject):
             self._refresh()
 
     def show_waiting(self, count: int) -> None:
-        """Say how many questions of the assistant wait for an answer."""
+        """Show how many questions of the assistant await an answer."""
         self._waiting = count
         if not self._closed:
             self._waiting_action.setText(f"{waiting_text(count)}…")
@@ -159,34 +159,34 @@ class Tray(QObject):
             self._refresh()
 
     def tell_of_question(self, title: str, words: str) -> None:
-        """As :meth:`tell`; clicked, it leads to the window."""
+        """Notify as :meth:`tell` does; a click opens the window."""
         self.tell(title, words)
         self._told_of = "window"
 
     def tell(self, title: str, words: str) -> None:
-        """Show a notification of the desktop, where there is an icon to send it from.
+        """Show a desktop notification, if there is an icon to send it from.
 
         Args:
             title: A few words.
-            words: Plain text; nothing in it is taken for markup.
+            words: Plain text; nothing in it is interpreted as markup.
         """
         self._told_of = "platforms"
         if self._icon is not None:
             self._icon.showMessage(title, _without_markup(words), self._icon.icon(), _MESSAGE_MS)
 
     def note_problem(self, notice: Notice) -> None:
-        """Ask for attention when an error is told; other notices are not for the tray."""
+        """Mark the icon for an error; other notices do not affect the tray."""
         if notice.level == "error":
             self._problems[notice.key or notice.title] = notice
             self._refresh()
 
     def note_settled(self, cleared: NoticeCleared) -> None:
-        """Forget an error that is settled or was closed."""
+        """Drop an error that is resolved or was closed."""
         if self._problems.pop(cleared.key, None) is not None:
             self._refresh()
 
     def show_recent(self, sessions: Sequence[SessionSummary]) -> None:
-        """Name the sessions used last; actions change in place, the menu is never rebuilt."""
+        """Show the latest sessions; actions change in place, the menu is never rebuilt."""
         if self._closed:
             return
         shown = list(sessions[:RECENT_SESSIONS])
@@ -199,7 +199,7 @@ class Tray(QObject):
         self._recent_menu.setEnabled(bool(shown))
 
     def close(self) -> None:
-        """Take the icon away, at once, so that nobody clicks it while the program ends."""
+        """Remove the icon immediately, so that it cannot be clicked while the program ends."""
         self._closed = True
         self._watch.close()
         self._drop_icon()
@@ -232,7 +232,7 @@ class Tray(QObject):
             self._icon = None
 
     def _activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
-        """A click. Some hosts send Trigger twice, and Context for the menu."""
+        """Handle a click. Some hosts send Trigger twice, and Context for the menu."""
         if reason != QSystemTrayIcon.ActivationReason.Trigger:
             return
         if self._since_trigger.isValid() and self._since_trigger.elapsed() < _DOUBLE_TRIGGER_MS:
@@ -247,7 +247,7 @@ class Tray(QObject):
             self.platforms_wanted.emit()
 
     def _show_allowed(self) -> None:
-        """Entries that make no sense now are off; taking over is offered only where it does."""
+        """Disable commands that are unavailable; taking over is shown only if it is possible."""
         if self._closed:
             return
         may = allowed(self._status)
@@ -270,5 +270,5 @@ def _tray_icon(name: str) -> QIcon:
 
 
 def _without_markup(words: str) -> str:
-    """Servers of notifications read markup or show it, and Qt does not tell which."""
+    """Replace characters of markup: notification servers may or may not interpret it."""
     return words.translate({ord("<"): "‹", ord(">"): "›", ord("&"): "＆"})

@@ -1,4 +1,4 @@
-"""Tells when something that shows tray icons may have come or gone, without asking all the time."""
+"""A watch for tray hosts that come and go, without permanent polling."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ WATCHER = "org.kde.StatusNotifierWatcher"
 _PATH = "/StatusNotifierWatcher"
 _OFTEN_MS, _SELDOM_MS = 2_000, 60_000
 _EARLY_LOOKS = 15
-"""Looks in quick succession after the start, for hosts that the bus knows nothing of."""
+"""How many polls at short intervals after the start, for hosts that are not on the bus."""
 
 
 class TrayHostWatch(QObject):
-    """Follows the owner of the tray's name on the session bus, and what it says of its hosts.
+    """Follows the owner of the tray's name on the session bus, and its signals about hosts.
 
-    A desktop without that bus, or whose tray does not speak it (XEmbed), is asked: often for
+    A desktop without that bus, or whose tray does not support it (XEmbed), is polled: often for
     half a minute after the start, once a minute later.
 
     Args:
         bus: The session bus; a disconnected one is not used.
 
     Signals:
-        may_have_changed: It is time to look.
+        may_have_changed: Check for a host now.
     """
 
     may_have_changed = Signal()
@@ -44,11 +44,11 @@ class TrayHostWatch(QObject):
 
     @property
     def interval_ms(self) -> int:
-        """How often it is asked besides."""
+        """The current polling interval."""
         return self._timer.interval()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         self._timer.stop()
         self.may_have_changed.disconnect()
 
@@ -60,20 +60,20 @@ class TrayHostWatch(QObject):
         )
         watcher.serviceOwnerChanged.connect(self._owner_changed)
         for name in ("StatusNotifierHostRegistered", "StatusNotifierHostUnregistered"):
-            # PySide takes a slot as text, its stubs say bytes.
+            # PySide takes a slot as text, its stubs declare bytes.
             slot = SLOT("host_changed()")
             bus.connect(WATCHER, _PATH, WATCHER, name, self, slot)  # type: ignore[call-overload]
 
     @Slot()
     def host_changed(self) -> None:
-        """Called by the bus: a host said that it is there, or left."""
+        """Handle a signal of the bus: a host was registered or unregistered."""
         self.may_have_changed.emit()
 
     def _owner_changed(self, _name: str, _before: str, _after: str) -> None:
         self.may_have_changed.emit()
 
     def look(self) -> None:
-        """Say that it is time to look; later it is said more seldom."""
+        """Request a check, and poll less often after the first ones."""
         self._looks += 1
         if self._looks == _EARLY_LOOKS:
             self._timer.start(_SELDOM_MS)
@@ -81,8 +81,8 @@ class TrayHostWatch(QObject):
 
 
 def _session_bus() -> QDBusConnection | None:
-    """The bus of the desktop, where there can be one."""
-    if not sys.platform.startswith("linux"):  # where the module may not even be there
+    """Return the session bus, if the system can have one."""
+    if not sys.platform.startswith("linux"):  # elsewhere the module may not exist
         return None
     from PySide6.QtDBus import QDBusConnection  # noqa: PLC0415 - not on every system
 

@@ -1,4 +1,4 @@
-"""What the tray icon shows, decided from plain values. No widgets here."""
+"""The appearance of the tray icon, computed from plain values. No widgets here."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ _LONGEST_LABEL = 48
 
 @dataclass(frozen=True, slots=True)
 class TrayFace:
-    """What a person sees of the tray icon.
+    """The visible parts of the tray icon.
 
     Attributes:
         icon: Name of the drawing; each state has its own shape.
@@ -38,13 +38,13 @@ def tray_face(
     requests: int = 0,
     waiting: int = 0,
 ) -> TrayFace:
-    """Decide icon, tooltip and status line.
+    """Return icon, tooltip and status line.
 
     Args:
-        status: What the gateway said last.
-        problem: The oldest error that is still shown in the window, if any; it needs a person.
-        requests: How many people ask to be let in; they need a person, too.
-        waiting: How many questions of the assistant wait for an answer, likewise.
+        status: The last status of the gateway.
+        problem: The oldest error that is still shown in the window, if any; it needs attention.
+        requests: How many pairing requests there are; they need attention, too.
+        waiting: How many questions of the assistant await an answer, likewise.
     """
     words = status_words(status)
     lines = [f"Hermes: {words[0].lower()}{words[1:]}", *_troubles(status)]
@@ -62,7 +62,7 @@ def tray_face(
 
 
 def waiting_text(count: int) -> str:
-    """How many questions wait, in words."""
+    """Return a sentence on how many questions await an answer."""
     if count == 1:
         return "The assistant waits for your answer"
     return f"The assistant waits for {count} answers of yours"
@@ -77,6 +77,6 @@ def menu_label(text: str) -> str:
 
 
 def _troubles(status: GatewayStatusChanged) -> list[str]:
-    """The platforms that do not work, in one line."""
+    """Return the platforms that do not work, in one line."""
     names = [source_name(p.name) for p in status.platforms if state_shape(p) == "attention"]
     return [f"{listed(names)} {'does' if len(names) == 1 else 'do'} not work"] if names else []

@@ -1,4 +1,4 @@
-"""List and page side by side, or, in a narrow window, one over the other."""
+"""The split view of session list and page, side by side or, in a narrow window, one at a time."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSplitter, QSplitterHandle, QWidget
@@ -8,17 +8,17 @@ from hermes_desktop.ui.shell.window_parts import HairlineHandle
 from hermes_desktop.ui.widgets.theme import Theme
 
 NARROW_BELOW = 900
-"""Width of the window, in device-independent pixels, under which one side covers the other."""
+"""Width of the window, in device-independent pixels, below which only one side is visible."""
 
 
 class TwoSides(QSplitter):
-    """Holds the list and the page, and knows which of them show.
+    """Holds the list and the page, and determines which of them are visible.
 
     Args:
-        theme: Gives the line between them its colour.
+        theme: Provides the color of the line between them.
         left: The list.
         right: The page.
-        left_width: Width of the list at first.
+        left_width: Initial width of the list.
     """
 
     def __init__(self, theme: Theme, left: QWidget, right: QWidget, *, left_width: int) -> None:
@@ -38,20 +38,20 @@ class TwoSides(QSplitter):
 
     @property
     def narrow(self) -> bool:
-        """Whether only one side shows."""
+        """Whether only one side is visible."""
         return self._narrow
 
     @property
     def right_covers(self) -> bool:
-        """Whether the page stands over the list."""
+        """Whether the page covers the list."""
         return self._narrow and self._right_on_top
 
     def fit(self, width: int, *, right_on_top: bool) -> bool:
-        """Follow the width of the window.
+        """Adapt to the width of the window.
 
         Args:
-            width: Of the whole window.
-            right_on_top: Which side to show when it has just become narrow.
+            width: Width of the whole window.
+            right_on_top: Which side to show if the window has just become narrow.
 
         Returns:
             Whether it became narrow, or wide again.
@@ -66,12 +66,12 @@ class TwoSides(QSplitter):
         return True
 
     def show_left(self) -> None:
-        """Make sure that the list can be seen."""
+        """Make the list visible."""
         self._right_on_top = False
         self._show()
 
     def show_right(self) -> None:
-        """Make sure that the page can be seen."""
+        """Make the page visible."""
         self._right_on_top = True
         self._show()
 

@@ -1,4 +1,4 @@
-"""The actions of the window, one per key of the map that it handles itself."""
+"""The actions of the window, one for each shortcut that it handles itself."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -9,18 +9,18 @@ from PySide6.QtWidgets import QWidget
 from hermes_desktop.ui.shell.key_map import KEYS
 
 FOR_SESSIONS = frozenset({"rename", "archive", "delete"})
-"""Actions that mean a session, which must be in sight for that."""
+"""Actions on a session, available only while sessions are visible."""
 
 
 def make_actions(
     window: QWidget, slots: Mapping[str, Callable[[], object]], on_sessions: Callable[[], bool]
 ) -> dict[str, QAction]:
-    """Make them and give them to the window.
+    """Create the actions and add them to the window.
 
     Args:
-        window: Where their keys are heard.
-        slots: What each of them does, by the name in the key map.
-        on_sessions: Whether sessions are in sight.
+        window: Receives the shortcuts.
+        slots: The function of each action, by the name in the key map.
+        on_sessions: Returns whether sessions are visible.
     """
     actions: dict[str, QAction] = {}
     for key in KEYS:

@@ -1,4 +1,4 @@
-"""Size, place and splitter of the window, remembered in the home."""
+"""The size, position and splitter of the window, stored in the home."""
 
 import logging
 import os
@@ -23,7 +23,7 @@ class WindowMemory:
         self._path = path
 
     def restore(self, window: QMainWindow, splitter: QSplitter) -> bool:
-        """Bring back what was remembered; False when there is nothing usable."""
+        """Restore the stored geometry; return False if there is nothing usable."""
         if not self._path.is_file():
             return False
         settings = self._settings()
@@ -33,11 +33,11 @@ class WindowMemory:
         return isinstance(geometry, QByteArray) and window.restoreGeometry(geometry)
 
     def save(self, window: QMainWindow, splitter: QSplitter | None) -> None:
-        """Remember the window. A home that cannot be written is only logged.
+        """Store the geometry of the window. A failure to write the home is only logged.
 
         Args:
-            window: Its size and place are kept.
-            splitter: None keeps what was remembered of it.
+            window: Its size and position are stored.
+            splitter: None keeps its stored state.
         """
         settings = self._settings_to_write()
         if settings is None:
@@ -50,14 +50,14 @@ class WindowMemory:
             log.info("The window's place is not remembered in %s", self._path)
 
     def recall(self, name: str) -> str:
-        """What was remembered under a name, "" for nothing."""
+        """Return the text stored under a name, "" for none."""
         if not self._path.is_file():
             return ""
         found = self._settings().value(name)
         return found if isinstance(found, str) else ""
 
     def remember(self, name: str, words: str) -> None:
-        """Remember a few words. A home that cannot be written is only logged."""
+        """Store a short text. A failure to write the home is only logged."""
         settings = self._settings_to_write()
         if settings is not None:
             settings.setValue(name, words)

@@ -1,4 +1,4 @@
-"""What stands in front: which page, which session, and which side of a narrow window."""
+"""Navigation in the window: the visible page, session, and side of a narrow window."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ log = logging.getLogger(__name__)
 
 
 class WindowNavigation(QObject):
-    """Leads from one place of the window to another. Main thread only.
+    """Navigates between the parts of the window. Main thread only.
 
     Args:
-        window: Parent of dialogs; its width decides how much fits.
+        window: Parent of dialogs; its width determines how much fits.
         services: Finds sessions, stops replies.
-        slots: Runs what takes its time.
-        pages: The pages that the rail leads to.
+        slots: Runs coroutines.
+        pages: The pages of the rail.
         sides: List and conversation.
         pane: The list.
         page: The conversation.
-        gateway: Fills the page of platforms.
-        settings: Makes the page of settings when it is first wanted.
-        notices: What Esc closes last.
-        theme: Colours of dialogs.
+        gateway: Provides the platforms page.
+        settings: Creates the settings page when it is first opened.
+        notices: Closed by Esc if nothing else is open.
+        theme: Colors of dialogs.
     """
 
     def __init__(  # noqa: PLR0913 - the places it leads to
@@ -80,31 +80,31 @@ class WindowNavigation(QObject):
 
     # ----------------------------------------------------------------------------- sessions
     def open_session(self, session_id: str) -> None:
-        """Show a session named by its id, from the tray or after a search."""
+        """Show a session by its id, from the tray or after a search."""
         self._slots.start(self.show_session(session_id), doing=self.tr("Opening the session"))
 
     def open_offered(self, key: str) -> None:
-        """The button of a notice was pressed; one that offers a session opens it."""
+        """Handle the button of a notice: open the session that it offers, if any."""
         if key.startswith(OFFERED_SESSION):
             self.open_session(key.removeprefix(OFFERED_SESSION))
 
     def write_in(self, session_id: str) -> None:
-        """Show a session and put the cursor where a message is written."""
+        """Show a session and put the focus on the message field."""
         self._slots.start(self._show_to_write(session_id), doing=self.tr("Opening the session"))
 
     def open(self, summary: SessionSummary) -> None:
-        """Show a session that was chosen in the list."""
+        """Show a session that was selected in the list."""
         self._slots.start(self._page.show_session(summary), doing=self.tr("Opening the session"))
 
     async def show_session(self, session_id: str, message_id: int | None = None) -> None:
-        """Select a session, show it, and wait until it stands there.
+        """Select a session, show it, and wait until it is displayed.
 
         Args:
             session_id: The session.
-            message_id: Row id of a message to come to rest at; None for the end.
+            message_id: Row id of a message to scroll to; None for the end.
 
         Raises:
-            NotFoundError: It is gone.
+            NotFoundError: The session no longer exists.
         """
         summary = await self._services.catalog.summary(session_id)
         self._pane.show_as_open(summary.root_id)
@@ -113,7 +113,7 @@ class WindowNavigation(QObject):
         await self._page.show_session(summary, at=message_id)
 
     async def show_again(self, session_id: str) -> bool:
-        """Show the session of an earlier run; False when it is gone or cannot be read."""
+        """Show the session of an earlier run; return False if it is gone or cannot be read."""
         try:
             await self.show_session(session_id)
         except HermesError as error:
@@ -126,7 +126,7 @@ class WindowNavigation(QObject):
         self._page.focus_composer()
 
     def new_chat(self) -> None:
-        """Begin a session; nothing is stored before the first message."""
+        """Start a new session; nothing is stored before the first message."""
         self._pane.show_as_open("")
         self._pages.show_sessions()
         self._sides.show_right()
@@ -134,21 +134,21 @@ class WindowNavigation(QObject):
         self._page.focus_composer()
 
     def rename(self) -> None:
-        """In the list where the session stands there, else in the head of the page."""
+        """Rename the session in the list if it is selected there, else in the page header."""
         if self._pane.isVisible() and self._pane.selected_session is not None:
             self._pane.rename_selected()
         else:
             self._page.header.begin_rename()
 
-    # ------------------------------------------------------------------------------- places
+    # ------------------------------------------------------------------------------- pages
     def show_list(self) -> None:
-        """Show the list of sessions, the cursor in it."""
+        """Show the list of sessions and focus it."""
         self._pages.show_sessions()
         self._sides.show_left()
         self._pane.view.focus_first()
 
     def show_platforms(self) -> None:
-        """Show the gateway and what it serves."""
+        """Show the gateway and its platforms."""
         self._pages.show_platforms()
         self._gateway.page_shown()
         self._gateway.page.focus_first()
@@ -158,34 +158,34 @@ class WindowNavigation(QObject):
         self._settings.show()
 
     def undo(self, undo_session: Callable[[], object]) -> None:
-        """Undo what was done last on the page that shows.
+        """Undo the last change on the visible page.
 
         Args:
-            undo_session: Undoes it for sessions.
+            undo_session: Undoes a change of sessions.
         """
         (self._settings.undo if self._settings.shows else undo_session)()
 
     def focus_filter(self) -> None:
-        """Put the cursor where one searches."""
+        """Put the focus on the search field."""
         self._pages.show_sessions()
         self._sides.show_left()
         self._pane.focus_filter()
 
     def focus_composer(self) -> None:
-        """Put the cursor where a message is written."""
+        """Put the focus on the message field."""
         self._pages.show_sessions()
         self._sides.show_right()
         self._page.focus_composer()
 
     def fit_width(self) -> None:
-        """Follow the width of the window."""
+        """Adapt to the width of the window."""
         reading = self._page.current_session_id is not None
         if self._sides.fit(self._window.width(), right_on_top=reading):
             self._page.show_back_button(shown=self._sides.narrow)
 
     # ------------------------------------------------------------------------------ dialogs
     def show_usage(self, session: SessionSummary) -> None:
-        """Show what a session used."""
+        """Show the usage of a session."""
         from hermes_desktop.ui.chat.header.usage_dialog import show_usage  # noqa: PLC0415 - seldom
 
         showing = show_usage(self._services.figures, session, self._theme, self._window)
@@ -199,7 +199,7 @@ class WindowNavigation(QObject):
 
     # --------------------------------------------------------------------------------- back
     def escape(self) -> None:
-        """The nearest thing that Esc can end: a filter, a reply, the page over the list."""
+        """Handle Esc: end the nearest of filter, reply, page over the list, and notice."""
         steps: tuple[Callable[[], bool], ...]
         if self._pages.on_sessions:
             steps = (self._pane.step_back, self._stop_reply, self._uncover_list, self._close_notice)

@@ -1,4 +1,4 @@
-"""The pages that the rail leads to; one of them shows."""
+"""The pages of the rail, one of which is visible."""
 
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -6,12 +6,12 @@ from hermes_desktop.ui.shell.rail import Rail
 
 
 class WindowPages(QStackedWidget):
-    """Shows a page and tells the rail which one.
+    """Shows a page and updates the rail.
 
     Args:
-        rail: Its buttons follow.
+        rail: Its buttons follow the visible page.
         sessions: List and conversation.
-        platforms: The gateway and what it serves.
+        platforms: The gateway and its platforms.
     """
 
     def __init__(self, rail: Rail, sessions: QWidget, platforms: QWidget) -> None:
@@ -24,12 +24,12 @@ class WindowPages(QStackedWidget):
 
     @property
     def rail(self) -> Rail:
-        """Its buttons."""
+        """The rail with the buttons of the pages."""
         return self._rail
 
     @property
     def on_sessions(self) -> bool:
-        """Whether the page of sessions shows: keys that mean a session do nothing elsewhere."""
+        """Whether the sessions page is visible; session shortcuts have no effect elsewhere."""
         return self.currentWidget() is self._sessions
 
     def show_sessions(self) -> None:
@@ -38,12 +38,12 @@ class WindowPages(QStackedWidget):
         self._rail.sessions_button.setChecked(True)
 
     def show_platforms(self) -> None:
-        """Show the gateway and what it serves."""
+        """Show the gateway and its platforms."""
         self.setCurrentWidget(self._platforms)
         self._rail.platforms_button.setChecked(True)
 
     def show_settings(self, settings: QWidget) -> None:
-        """Show the settings; their page is made, and handed in, when it is first wanted."""
+        """Show the settings page, which is created and passed in when it is first opened."""
         if self.indexOf(settings) < 0:
             self.addWidget(settings)
         self.setCurrentWidget(settings)

@@ -1,4 +1,4 @@
-"""Small parts of the window: the line between list and page, and the demonstration's banner."""
+"""Small parts of the window: the splitter handle, and the banner of the demonstration."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
@@ -12,7 +12,7 @@ DEMO_WORDS = "Demonstration: a private, temporary history. Replies are scripted;
 
 
 class HairlineHandle(QSplitterHandle):
-    """One pixel of the separator's colour; Qt widens the place where it can be gripped."""
+    """One pixel in the separator's color; Qt enlarges the area in which it can be grabbed."""
 
     def __init__(self, theme: Theme, parent: QSplitter) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
@@ -25,7 +25,7 @@ class HairlineHandle(QSplitterHandle):
 
 
 class DemoBanner(QWidget):
-    """Says all the time that nothing here is real."""
+    """A permanent note that all content is fictitious."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

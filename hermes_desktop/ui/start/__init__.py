@@ -1,1 +1,1 @@
-"""Starting the program: single instance, display, event loop, self test."""
+"""Start-up of the program: single instance, display, event loop, self test."""

@@ -1,4 +1,4 @@
-"""The Qt application and its loop: how both are set up, and what watches over them."""
+"""The Qt application and its event loop: set-up and supervision."""
 
 import asyncio
 import logging
@@ -55,7 +55,7 @@ _INPUT = frozenset(
 
 
 def create_application(argv: Sequence[str]) -> QApplication:
-    """Make the one ``QApplication`` with our names; the program ends only when asked to."""
+    """Create the ``QApplication`` with the program's names; closing its windows does not end it."""
     QGuiApplication.setDesktopFileName("hermes-desktop")
     app = QApplication(list(argv))
     app.setApplicationName("hermes-desktop")
@@ -67,12 +67,12 @@ def create_application(argv: Sequence[str]) -> QApplication:
 
 
 class ApplicationFilter(QObject):
-    """Sees every event of the application: requests to quit, and what the person does.
+    """A filter for all events of the application: requests to quit, and user input.
 
     Signals:
-        quit_requested: The system asks the program to quit. ``QApplication.quit`` would end the
+        quit_requested: The system requests the program to quit. ``QApplication.quit`` would end the
             loop before the clean-up ran.
-        input_seen: A key, a wheel, a button or a finger moved.
+        input_seen: A key was pressed, or a wheel, mouse or touch point moved.
     """
 
     quit_requested = Signal()
@@ -95,15 +95,15 @@ class ApplicationFilter(QObject):
 
 
 class LoopWatchdog:
-    """Notices when a callback of the loop holds the main thread, and where it was then.
+    """Detects callbacks of the loop that block the main thread, and where they block.
 
-    A thread sleeps until a callback begins and looks again after the limit; while nothing runs
-    it does not wake at all.
+    A thread sleeps until a callback begins and checks again after the limit; while no callback
+    runs, it does not wake up at all.
 
     Args:
         limit_s: Seconds a callback may take before it is reported.
-        report: Gets the seconds it took and the stack as text ("" when it was missed); called
-            on the main thread.
+        report: Called on the main thread with the seconds it took and the stack as text ("" if it
+            was missed).
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class LoopWatchdog:
         self._thread.start()
 
     def pause(self) -> None:
-        """Report nothing until :meth:`resume`: no window shows that could stand still."""
+        """Suspend reports until :meth:`resume`: no window is visible that could freeze."""
         self._reporting = False
 
     def resume(self) -> None:
@@ -133,7 +133,7 @@ class LoopWatchdog:
         self._reporting = True
 
     def enter(self) -> None:
-        """A callback begins."""
+        """Record the start of a callback."""
         self._depth += 1
         if self._depth == 1:
             self._stack = ""
@@ -141,7 +141,7 @@ class LoopWatchdog:
             self._began.set()
 
     def leave(self) -> None:
-        """It ended; reports it when it took too long."""
+        """Record the end of a callback, and report it if it took too long."""
         self._depth -= 1
         if self._depth:
             return
@@ -173,7 +173,7 @@ class LoopWatchdog:
 
 
 def _lines_of(frame: FrameType | None) -> str:
-    """The stack without its source text: reading files would take longer than the hold-up."""
+    """Return the stack without its source text: reading files would take longer than the block."""
     lines: list[str] = []
     while frame is not None:
         code = frame.f_code
@@ -183,7 +183,7 @@ def _lines_of(frame: FrameType | None) -> str:
 
 
 class _PreciseTimer(qasync._SimpleTimer):  # noqa: SLF001 - the only place to say how precise
-    """Wakes callbacks within a millisecond; Qt's coarse timers are up to 5 % off, early too."""
+    """Wakes callbacks within a millisecond; Qt's coarse timers are up to 5 % off, also early."""
 
     def __init__(self, watchdog: LoopWatchdog | None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -206,11 +206,11 @@ class _PreciseTimer(qasync._SimpleTimer):  # noqa: SLF001 - the only place to sa
 
 
 class DesktopLoop(qasync.QEventLoop):  # type: ignore[misc]
-    """asyncio on Qt's own loop, with precise timers.
+    """An asyncio event loop on top of Qt's loop, with precise timers.
 
     Args:
         app: The application whose loop it runs.
-        watchdog: Told of each callback; the caller closes it.
+        watchdog: Notified of each callback; the caller closes it.
     """
 
     def __init__(self, app: QCoreApplication, watchdog: LoopWatchdog | None = None) -> None:
@@ -227,18 +227,18 @@ def _screen_lost() -> HermesError:
 
 
 class _ScreenLoss:
-    """Says once that the screen went away. Any thread; Qt tells of it several times."""
+    """Reports the loss of the screen once. Any thread; Qt reports it several times."""
 
     def __init__(self) -> None:
         self._free = threading.Lock()
 
     @property
     def told(self) -> bool:
-        """Whether it was said."""
+        """Whether it was reported."""
         return self._free.locked()
 
     def tell(self) -> None:
-        """Say it, if nobody did."""
+        """Report it, unless that was done already."""
         if self._free.acquire(blocking=False):
             sys.stderr.write(f"{_screen_lost()}\n")
 
@@ -252,8 +252,8 @@ def run_on_loop(main: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Any
     """Run a coroutine function to its end on the loop, then close the loop.
 
     Raises:
-        HermesError: The screen went away under the running program.
-        SystemExit: It did, and that was said already.
+        HermesError: The screen was lost while the program was running.
+        SystemExit: The screen was lost, and that was reported already.
     """
     try:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
@@ -261,19 +261,19 @@ def run_on_loop(main: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Any
     except RuntimeError as error:
         if _STOPPED not in str(error):
             raise
-        # Nobody here stops the loop: Qt does when its connection to the screen breaks.
+        # The program never stops the loop; Qt does when its connection to the screen breaks.
         if _loss.told:
             raise SystemExit(1) from error
         raise _screen_lost() from error
 
 
 def install_message_handler() -> None:
-    """Send what Qt prints to the log."""
+    """Route Qt's messages to the log."""
     qInstallMessageHandler(_log_qt_message)
 
 
 def install_exception_hooks() -> None:
-    """Log exceptions that nobody caught, on any thread, instead of printing them."""
+    """Log uncaught exceptions of all threads instead of printing them."""
     sys.excepthook = _log_uncaught
     threading.excepthook = lambda args: _log_uncaught(
         args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
@@ -293,6 +293,6 @@ def _log_slow_callback(seconds: float, stack: str) -> None:
 
 def _log_qt_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
     category = getattr(context, "category", None) or "default"
-    if _CONNECTION_BROKE in text:  # Qt may end the process right after this, without us
+    if _CONNECTION_BROKE in text:  # Qt may end the process right after this message
         _loss.tell()
     qt_log.log(_QT_LEVELS.get(kind, logging.WARNING), "%s: %s", category, text)

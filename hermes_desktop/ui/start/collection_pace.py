@@ -1,28 +1,28 @@
-"""When garbage is collected in a program with a window. No Qt.
+"""The schedule of garbage collection in a program with a window. No Qt.
 
-Young objects are collected often and briefly. All objects are collected in one pause, which is put
-off until nobody would notice it, but never dropped.
+Young objects are collected often and briefly. All objects are collected in one pause, which is
+postponed until it would go unnoticed, but never dropped.
 """
 
 from dataclasses import dataclass, field
 from typing import Literal
 
 YOUNG_OBJECTS = 5_000
-"""So many more containers than before are worth a look at the young ones."""
+"""Number of new containers that triggers a collection of the youngest generation."""
 MIDDLE_EVERY = 10
-"""After so many looks at the youngest, those that survived one are looked at, too."""
+"""Number of youngest-generation collections after which the middle one is collected, too."""
 SHORT_S = 0.010
-"""No collection but a full one may take longer, as far as it can be foreseen."""
+"""Limit on the estimated duration of every collection except a full one."""
 FEW_OBJECTS = 500
-"""Fewer new containers than this are no reason for a full collection."""
+"""Fewer new containers than this do not justify a full collection."""
 MANY_OBJECTS = 500_000
-"""So many new containers are collected at once, before they fill the memory."""
+"""Number of new containers that triggers an immediate full collection, to save memory."""
 QUIET_S = 3.0
-"""A full collection waits until nothing was typed, scrolled or streamed for so long."""
+"""A full collection waits until there was no input or streaming for this time."""
 APART_S = 30.0
-"""Between two full collections, unless the memory fills."""
+"""Minimum time between two full collections, unless memory fills up."""
 AT_MOST_S = 50.0
-"""A full collection is put off no longer than this."""
+"""A full collection is postponed no longer than this."""
 _FIRST_GUESS_S = 1e-7
 _LEAST_MEASURED = 1_000
 _OLDER_WEIGHT = 0.7
@@ -32,7 +32,7 @@ Generation = Literal[0, 1, 2]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to collect now, and why."""
+    """The generation to collect now, and the reason."""
 
     generation: Generation
     reason: str
@@ -40,12 +40,12 @@ class Decision:
 
 @dataclass(slots=True)
 class CollectionPace:
-    """Decides what to collect, from how much was allocated and what the person does.
+    """Decides what to collect, based on allocations and user activity.
 
     All times are of a monotonic clock.
 
     Args:
-        now: When collecting begins.
+        now: The time when collecting begins.
     """
 
     now: float
@@ -60,16 +60,16 @@ class CollectionPace:
         self._active_at = self._full_at = self.now
 
     def note_activity(self, now: float) -> None:
-        """Something was typed, scrolled or streamed."""
+        """Record input or streaming."""
         self._active_at = now
 
     def decide(self, now: float, allocated: int, *, hidden: bool) -> Decision | None:
-        """What to collect now.
+        """Return what to collect now.
 
         Args:
             now: The time.
             allocated: Containers allocated, less those freed, since the last collection.
-            hidden: Whether the person cannot see the window.
+            hidden: Whether the window is hidden from the user.
         """
         self._want_full(now, allocated)
         reason = self._reason_for_full(now, allocated, hidden=hidden)
@@ -87,14 +87,14 @@ class CollectionPace:
     def note_collection(
         self, done: Decision, now: float, allocated: int, collected: int, took_s: float
     ) -> None:
-        """Learn from a collection.
+        """Update the estimates after a collection.
 
         Args:
-            done: What was decided.
+            done: The decision that was carried out.
             now: The time at its end.
-            allocated: What :meth:`decide` was given.
+            allocated: The value that was passed to :meth:`decide`.
             collected: How many objects it freed.
-            took_s: Seconds it took.
+            took_s: Its duration in seconds.
         """
         if done.generation == 2:  # noqa: PLR2004 - the oldest there is
             self._full_at, self._wanted_at = now, None

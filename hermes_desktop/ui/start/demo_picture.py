@@ -15,16 +15,16 @@ _SETTLE_S = 0.8
 
 
 async def take_demo_picture(services: DesktopServices, window: MainWindow, file: Path) -> None:
-    """Do it.
+    """Show the demo session, send the scripted prompt and save the picture.
 
     Raises:
-        HermesError: The reply failed or did not come, or the file cannot be written.
+        HermesError: The reply failed or did not arrive, or the file cannot be written.
     """
     page = await services.catalog.page(ListQuery(text=DEMO_SESSION_TITLE))
     if not page.rows:
         raise NotFoundError("The demonstration lacks its session.", DEMO_SESSION_TITLE)
     session = page.rows[0]
-    window.resize(FIRST_SIZE)  # screens that are drawn into memory are small
+    window.resize(FIRST_SIZE)  # the screens of off-screen platforms are small
     await window.show_session(session.id)
     finished = await _reply(services, session.id)
     if finished.outcome != "done":

@@ -58,16 +58,16 @@ _TWICE = 2
 
 @dataclass(frozen=True, slots=True)
 class ProgramSetup:
-    """What the program starts with.
+    """The options that the program starts with.
 
     Attributes:
         paths: The home.
-        hidden: Do not show the window where a tray icon leads to it.
+        hidden: Do not show the window if a tray icon gives access to it.
         demo: The home is the demonstration's: nothing outside it is touched or read.
-        screenshot: Save a picture there and end.
-        color_scheme: ``system`` follows what is set, and with it the desktop.
-        desktop: What is set for the program.
-        redactor: Knows the secrets that no log may show.
+        screenshot: Save a picture to this file and end.
+        color_scheme: ``system`` follows the setting, and with it the desktop.
+        desktop: The settings of the program.
+        redactor: Knows the secrets to be removed from logs.
     """
 
     paths: HermesPaths
@@ -80,10 +80,10 @@ class ProgramSetup:
 
 
 def run_program(setup: ProgramSetup) -> int:
-    """Run until a person quits, or show the window of the program that runs already.
+    """Run until the user quits, or show the window of an instance that is already running.
 
     Returns:
-        The exit code: 0 when it was asked to end, 1 when the history could not be opened.
+        The exit code: 0 if it was asked to end, 1 if the history could not be opened.
 
     Raises:
         BusyError: Another process holds the lock and does not answer.
@@ -126,10 +126,10 @@ class DesktopProgram:
     """One run of the program. Main thread only.
 
     Args:
-        setup: What was asked for.
+        setup: The options.
         app: The Qt application.
-        instance: Holds the lock; listens once the window stands.
-        watchdog: Reports from when the window shows until it goes.
+        instance: Holds the lock; listens once the window exists.
+        watchdog: Reports while the window is in use.
         deadline: Armed when closing begins, and not disarmed: the process is to end.
     """
 
@@ -174,7 +174,7 @@ class DesktopProgram:
             bridge = EventBridge(services.bus)
             tray = Tray(tray_available=QSystemTrayIcon.isSystemTrayAvailable)
             window = self._make_window(services, slots, bridge, tray)
-            gc.freeze()  # what lives as long as the program is not searched again (40 ms a time)
+            gc.freeze()  # permanent objects are excluded from later collections (40 ms each)
             self._connect(window, tray, bridge)
             try:
                 await self._run_open(services, window, tray)
@@ -185,13 +185,13 @@ class DesktopProgram:
         return 0
 
     def ask_to_quit(self) -> None:
-        """End soon; asked again, do not wait for running replies."""
+        """Request the end; a second request interrupts running replies."""
         self._deadline.arm(EXIT_SLACK_S if self._quit_asked else DRAIN_S + EXIT_SLACK_S)
         self._quit_asked += 1
         self._changed.set()
 
     async def _open(self) -> DesktopServices | None:
-        """Open the history; None when the person, or a signal, ended it before that."""
+        """Open the history; return None if the user or a signal ended the program before that."""
         opening = asyncio.ensure_future(open_or_explain(self._build))
         while not opening.done() and not self._quit_asked:
             change = asyncio.ensure_future(self._next_change())
@@ -241,7 +241,7 @@ class DesktopProgram:
         window: MainWindow,
         tray: Tray,
     ) -> None:
-        """What a person has set counts at once: colours, closing, notifications."""
+        """Apply changed preferences at once: colors, closing, notifications."""
         self._preferences = Preferences(
             services.settings, slots, bridge, self._setup.desktop, window
         )
@@ -254,7 +254,7 @@ class DesktopProgram:
         window.gateway.told.connect(news.requested)
 
     def _prefer(self, window: MainWindow, now: DesktopConfig) -> None:
-        if self._setup.color_scheme == "system":  # else the command line says it
+        if self._setup.color_scheme == "system":  # otherwise the command line sets it
             self._theme.set_scheme(now.colour_scheme)
         window.closing.keeps_running = now.close_to_tray
 
@@ -302,7 +302,7 @@ class DesktopProgram:
             await self._next_change()
 
     def _first_show(self, window: MainWindow, tray: Tray) -> None:
-        """``--hidden`` without a tray shows the window minimised, never nowhere."""
+        """Show the window; ``--hidden`` without a tray shows it minimized, never nowhere."""
         if not self._setup.hidden:
             window.show()
         elif not tray.available:
@@ -320,9 +320,9 @@ class DesktopProgram:
         window.deleteLater()
 
     async def _end_gateway(self, services: DesktopServices, window: MainWindow) -> None:
-        """Let running replies end in sight of the person, who may ask again and interrupt them.
+        """Close the gateway with the window visible; a second request to quit interrupts replies.
 
-        From here on nothing new is begun: neither in the window nor for a platform.
+        From here on nothing new is started: neither in the window nor for a platform.
         """
         patient = self._setup.screenshot is None and self._quit_asked < _TWICE
         closing = asyncio.ensure_future(services.gateway.close(drain_s=DRAIN_S if patient else 0.0))
@@ -338,7 +338,7 @@ class DesktopProgram:
             if self._quit_asked > asked:
                 asked = self._quit_asked
                 services.gateway.hurry()
-        if (error := closing.exception()) is not None:  # the rest is to be closed all the same
+        if (error := closing.exception()) is not None:  # everything else must still be closed
             log.error("Closing the gateway failed", exc_info=error)
 
     async def _next_change(self) -> None:
@@ -369,7 +369,7 @@ def _tell_condition(services: DesktopServices) -> None:
 
 def _come_forward(window: MainWindow, token: str) -> None:
     if token:
-        # Qt takes the token from there when the window asks Wayland for the focus.
+        # Qt reads the token from there when the window requests the focus from Wayland.
         os.environ["XDG_ACTIVATION_TOKEN"] = token
     window.come_forward()
 

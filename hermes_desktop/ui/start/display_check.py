@@ -1,6 +1,6 @@
-"""Is there a screen, and can Qt load? Asked before Qt is: it aborts the process when not.
+"""The check for a display and for Qt's libraries, without which Qt aborts the process.
 
-Qt is not imported by this module.
+This module does not import Qt.
 """
 
 import ctypes
@@ -45,7 +45,7 @@ _NO_SCREEN_HINT = (
 
 
 class NoDisplayError(HermesError):
-    """There is nothing to show a window on, or a library for it is missing."""
+    """There is no display to show a window on, or a library for it is missing."""
 
     exit_code: ClassVar[int] = 3
 
@@ -58,8 +58,8 @@ def check_display(environ: Mapping[str, str], platform: str = sys.platform) -> N
         platform: ``sys.platform``; only Linux needs the check.
 
     Raises:
-        NoDisplayError: No display is named, nobody answers there, or a system library of Qt's
-            is missing; the hint says what to do.
+        NoDisplayError: No display is configured, the display does not respond, or a system library
+            of Qt's is missing; the hint says what to do.
     """
     if not platform.startswith("linux"):
         return
@@ -76,7 +76,7 @@ def check_display(environ: Mapping[str, str], platform: str = sys.platform) -> N
 
 
 def missing_library(error: ImportError | OSError) -> NoDisplayError:
-    """Words for a library that the loader did not find while Qt was imported."""
+    """Return the error for a library that the loader did not find while Qt was imported."""
     text = str(error)
     name = next((library for library in _PACKAGES if library in text), "")
     packages = _PACKAGES.get(name, _ALL_PACKAGES)
@@ -112,7 +112,7 @@ def _wayland_answers(environ: Mapping[str, str]) -> bool:
 
 
 def _check_x_server(display: str) -> None:
-    """Connect as Qt will, rights included; Qt itself would abort."""
+    """Connect to the X server as Qt will, with authorization; Qt itself would abort."""
     try:
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError as error:
@@ -133,7 +133,7 @@ def _check_x_server(display: str) -> None:
 
 
 def _check_x_plugin() -> None:
-    """Load Qt's plugin for X, whose libraries are not checked before Qt needs them."""
+    """Load Qt's plugin for X, whose libraries are otherwise only loaded when Qt needs them."""
     package = find_spec("PySide6")
     if package is None or package.origin is None:
         return

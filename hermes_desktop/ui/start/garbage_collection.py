@@ -1,7 +1,7 @@
 """Python's cyclic garbage collector, on the main thread only.
 
-Python runs it on whichever thread allocates. In a program with a window that is often a worker,
-and a Qt object that is freed there crashes the process.
+Python runs it on whichever thread allocates. In a program with a window that is often a worker
+thread, and freeing a Qt object there crashes the process.
 """
 
 import gc
@@ -18,14 +18,14 @@ from hermes_desktop.ui.start.collection_pace import CollectionPace, Decision
 log = logging.getLogger(__name__)
 
 FAST_MS, SLOW_MS = 100, 2_000
-"""Pauses between two looks: while much is allocated, and while nothing happens."""
+"""Intervals of the timer: while much is allocated, and while idle."""
 
 
 @contextmanager
 def no_automatic_collection() -> Iterator[None]:
-    """Keep Python from collecting by itself; at the end, collect and restore what was set.
+    """Disable automatic collection; at the end, collect and restore the previous state.
 
-    Enter it before the first widget is made and leave it when the last one is gone.
+    Enter it before the first widget is created and leave it when the last one is gone.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -38,14 +38,14 @@ def no_automatic_collection() -> Iterator[None]:
 
 
 class MainThreadCollector(QObject):
-    """Collects garbage on the main thread, from a timer of Qt's.
+    """Collects garbage on the main thread, triggered by a Qt timer.
 
-    A timer of Qt's keeps firing in menus, while something is dragged, and while the program
-    closes. Nothing but :meth:`close` stops it.
+    A Qt timer keeps firing in menus, while something is dragged, and while the program closes.
+    Nothing but :meth:`close` stops it.
 
     Args:
         parent: Lives on the main thread.
-        clock: Tells when to collect.
+        clock: Provides the time for the schedule.
     """
 
     def __init__(self, parent: QObject, clock: Clock) -> None:
@@ -58,11 +58,11 @@ class MainThreadCollector(QObject):
         self._timer.start()
 
     def set_hidden_check(self, hidden: Callable[[], bool]) -> None:
-        """Ask this whether the person sees no window."""
+        """Set the function that returns whether the window is hidden from the user."""
         self._hidden = hidden
 
     def note_activity(self) -> None:
-        """Put off what would be noticed: the person does something, or a reply grows."""
+        """Postpone collections that would be noticed during input or streaming."""
         self._pace.note_activity(self._clock.monotonic())
         if self._timer.interval() != FAST_MS:
             self._look_every(FAST_MS)
@@ -78,7 +78,7 @@ class MainThreadCollector(QObject):
             self._look_every(min(2 * self._timer.interval(), SLOW_MS))
 
     def close(self) -> None:
-        """Stop looking."""
+        """Stop the timer."""
         self._timer.stop()
         self.deleteLater()
 

@@ -1,4 +1,4 @@
-"""``--self-test``: a window's parts and a history, made once, without showing anything."""
+"""``--self-test``: create the parts of a window and a history once, without showing anything."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from hermes_desktop.ui.widgets.theme import Theme
 
 
 def run_parts(folder: Path) -> list[str]:
-    """Open a history in an empty folder and turn the loop once.
+    """Open a history in an empty folder and run the loop once.
 
     Returns:
         Versions of what was used.

@@ -1,7 +1,7 @@
-"""One window per person and home: the first start holds a lock and listens, the next asks it.
+"""One window per user and home: the first start holds a lock, later starts contact it.
 
-The lock is taken before database, gateway or tray are touched, and a socket left behind by a
-crash is removed only by the holder of the lock.
+The lock is taken before database, gateway or tray are touched. A socket left behind by a crash is
+removed only by the holder of the lock.
 """
 
 import hashlib
@@ -25,14 +25,14 @@ _REPLY = b"ok\n"
 
 @dataclass(frozen=True, slots=True)
 class InstanceName:
-    """Where the lock and the socket of one home stand."""
+    """The location of lock and socket of one home."""
 
     lock_file: Path
     socket_name: str
 
 
 def instance_name(home: Path, folder: Path, *, demo: bool = False) -> InstanceName:
-    """Derive the names from person and home; the demonstration never meets the real program.
+    """Derive the names from user and home; the demonstration has names of its own.
 
     Args:
         home: The Hermes home.
@@ -47,33 +47,33 @@ def instance_name(home: Path, folder: Path, *, demo: bool = False) -> InstanceNa
 
 
 class SingleInstance(QObject):
-    """The lock and the listening socket of the program that was first.
+    """The lock and the listening socket of the first instance.
 
     Args:
         name: From :func:`instance_name`.
     """
 
     show_requested = Signal(str)
-    """Another start asks for the window; carries its activation token or ""."""
+    """A later start requests the window; carries its activation token or ""."""
 
     def __init__(self, name: InstanceName, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._name = name
         self._lock = QLockFile(str(name.lock_file))
-        self._lock.setStaleLockTime(0)  # only a dead process loses it, never a sleeping one
+        self._lock.setStaleLockTime(0)  # only a dead process loses the lock, never a sleeping one
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._serve)
 
     def acquire(self) -> bool:
-        """Try to be the first. Does not wait; False when another process is."""
+        """Try to take the lock. Does not wait; return False if another process holds it."""
         return self._lock.tryLock(0)
 
     def listen(self) -> bool:
         """Answer later starts from now on. Call only after :meth:`acquire`.
 
         Returns:
-            False when the socket cannot be made; the program works without it.
+            False if the socket cannot be created; the program works without it.
         """
         QLocalServer.removeServer(self._name.socket_name)
         if self._server.listen(self._name.socket_name):
@@ -82,7 +82,7 @@ class SingleInstance(QObject):
         return False
 
     def close(self) -> None:
-        """Stop listening and let the next start be the first."""
+        """Stop listening and release the lock."""
         self._server.close()
         self._lock.unlock()
 
@@ -124,15 +124,15 @@ class _Connection(QObject):
 def ask_first_instance(
     name: InstanceName, *, token: str = "", patience_s: float = 3.0
 ) -> Literal["shown", "silent"]:
-    """Ask the program that holds the lock to show its window. Blocks; used before any loop runs.
+    """Ask the instance that holds the lock to show its window. Blocks; call before any loop runs.
 
     Args:
         name: From :func:`instance_name`.
-        token: What lets a Wayland compositor bring the window forward, "" without.
-        patience_s: How long the first one may still be starting.
+        token: Lets a Wayland compositor bring the window to the front, "" without.
+        patience_s: How long the first instance may still be starting.
 
     Returns:
-        ``shown`` when it answered, ``silent`` when it did not.
+        ``shown`` if it answered, ``silent`` if it did not.
     """
     message = json.dumps({"command": "show", "token": token[:1024]}).encode() + b"\n"
     deadline = time.monotonic() + patience_s
@@ -162,7 +162,7 @@ def _ask_once(socket_name: str, message: bytes, deadline: float) -> bool:
 
 
 def _token_of(line: bytes) -> str | None:
-    """The activation token in a request, None when the request makes no sense."""
+    """Return the activation token of a request, None if the request is invalid."""
     try:
         request = json.loads(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Opens the history, and says in a window why it cannot be opened."""
+"""Opening the history at start-up, with a dialog if that fails."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 
 async def open_or_explain(build: Callable[[], T]) -> T | None:
-    """Run a blocking builder on a thread; on failure ask whether to try again.
+    """Run a blocking builder on a worker thread; on failure, ask whether to try again.
 
     Args:
-        build: Raises :class:`HermesError` when it cannot.
+        build: Raises :class:`HermesError` on failure.
 
     Returns:
-        What was built, None when the person chose to quit.
+        The result, or None if the user chose to quit.
     """
     worker = WorkerThreads("start-up")
     try:
@@ -44,7 +44,7 @@ async def _ask_again(error: HermesError) -> bool:
 
 
 def failure_box(error: HermesError) -> QMessageBox:
-    """A window with title, detail and hint of an error, and two ways on."""
+    """Return a message box with an error's title, detail and hint, and buttons to retry or quit."""
     box = QMessageBox()
     box.setWindowTitle(box.tr("Hermes"))
     box.setIcon(QMessageBox.Icon.Warning)

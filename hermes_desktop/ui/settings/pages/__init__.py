@@ -1,1 +1,1 @@
-"""The pages of the settings and the way between them."""
+"""The pages of the settings and the navigation between them."""

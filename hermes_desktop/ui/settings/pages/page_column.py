@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 MOST_WIDTH = 760
 _ROOM = 24
 _FIRST_S, _SOME_S = 0.025, 0.012
-"""How long is made of a page before it shows, and then at a time."""
+"""Seconds spent on building a page before it is shown, and in each later step."""
 
 
 class PageColumn(QScrollArea):
-    """Joins the parts of a page; whoever asks the page asks all of them.
+    """Joins the parts of a page; calls are passed on to all of them.
 
     Args:
-        entry: Which page.
-        parts: From top to bottom.
-        context: Colours.
+        entry: The page.
+        parts: The parts from top to bottom.
+        context: Provides the colors.
 
     Signals:
-        pending_changed: Of one of the parts.
+        pending_changed: The pending changes of a part are different.
     """
 
     pending_changed = Signal()
@@ -77,7 +77,7 @@ class PageColumn(QScrollArea):
         self._grow(_FIRST_S)
 
     def begin(self) -> None:
-        """Give the rows room now that the page shows; its parts read what they need once."""
+        """Lay out the rows now that the page is visible, and let its parts load their data once."""
         self._give_room()
         if not self._begun:
             self._begun = True
@@ -87,15 +87,15 @@ class PageColumn(QScrollArea):
 
     @property
     def growing(self) -> bool:
-        """Whether something of it is not there yet."""
+        """Whether the page is not fully built yet."""
         return bool(self._growing)
 
     def finish(self) -> None:
-        """Make all of it now."""
+        """Build the rest of the page now."""
         self._grow(math.inf)
 
     def _grow(self, for_s: float) -> None:
-        """Make what there is time for: a long page is there at once, and filled from the top."""
+        """Build the page from the top for a limited time, so that a long page appears at once."""
         until = time.monotonic() + for_s
         while self._growing and time.monotonic() < until:
             if not self._growing[0].grow():
@@ -106,10 +106,10 @@ class PageColumn(QScrollArea):
             self._give_room()
 
     def _give_room(self) -> None:
-        """What was just made stands in its place before it is painted.
+        """Lay out new rows before they are painted.
 
-        Left to itself each of the nested layouts asks the next one by an event of its own, and
-        meanwhile all rows are painted in the room of a few.
+        Otherwise each of the nested layouts notifies the next one by an event of its own, and
+        meanwhile all rows are painted in the space of a few.
         """
         layout = self._holder.layout()
         if layout is None:
@@ -120,41 +120,41 @@ class PageColumn(QScrollArea):
         self._holder.resize(port.width(), max(high, port.height()))
 
     def search(self, words: Sequence[str]) -> list[Hit]:
-        """What the parts have, besides options."""
+        """Return hits of the parts, besides options."""
         return [hit for part in self.parts for hit in part.search(words)]
 
     def pending(self) -> Pending:
-        """What the parts want saved, besides options."""
+        """Return what the parts want saved, besides options."""
         found = [part.pending() for part in self.parts]
         secrets = {name: value for each in found for name, value in each.secrets.items()}
         changes = tuple(change for each in found for change in each.changes)
         return Pending(changes, secrets, sum(each.faulty for each in found))
 
     def revert(self) -> None:
-        """Let all parts forget it."""
+        """Drop the pending changes of all parts."""
         for part in self.parts:
             part.revert()
 
     def saved(self, applied: Applied) -> None:
-        """Everything was saved."""
+        """Notify all parts of a successful save."""
         for part in self.parts:
             part.saved(applied)
 
     def show_error(self, key: str, error: HermesError) -> bool:
-        """Say it at the field, if one of the parts has it."""
+        """Show an error at its field; return whether one of the parts has it."""
         return any(part.show_error(key, error) for part in self.parts)
 
     def focus_key(self, key: str) -> bool:
-        """Go to a setting or variable, if one of the parts has it."""
+        """Put the focus on a setting or variable; return whether one of the parts has it."""
         return any(part.focus_key(key) for part in self.parts)
 
     def set_saving(self, *, saving: bool) -> None:
-        """What is pending is being saved, or that is over."""
+        """Notify all parts of the start or end of a save."""
         for part in self.parts:
             part.set_saving(saving=saving)
 
     def end(self) -> None:
-        """The window goes."""
+        """Stop: the window is closing."""
         self._more.stop()
         self._look_again.stop()
         self._forget_sought()
@@ -162,22 +162,22 @@ class PageColumn(QScrollArea):
             part.end()
 
     def set_locked(self, reason: str) -> None:
-        """Let nothing be changed, or again."""
+        """Prevent changes for the given reason; "" allows them again."""
         for part in self.parts:
             part.set_locked(reason)
 
     def settle(self) -> None:
-        """Give everything its place now: fields that were just unfolded have none yet."""
+        """Build and lay out the whole page now: fields just unfolded have no position yet."""
         self.finish()
         layout = self._holder.layout()
         if layout is not None:
             layout.activate()
 
     def bring_into_sight(self, widget: QWidget) -> None:
-        """Scroll so that a widget can be seen with some room around it, until a person scrolls.
+        """Scroll to a widget, with a margin around it, and follow it until the user scrolls.
 
-        Rows that were just made, what is said under a field, or a bar that appears below take
-        their room only a moment later, in several steps.
+        New rows, notes under a field, or a bar that appears below change the layout only a moment
+        later, in several steps.
         """
         self._sought = widget
         self._scroll_to_sought()
@@ -203,7 +203,7 @@ class PageColumn(QScrollArea):
             bar.setValue(min(top - _ROOM, top + widget.height() + _ROOM - view))
 
     def _keep_bar_free(self) -> None:
-        """Pages with a bar and without one begin at the same place: none jumps sideways."""
+        """Reserve the width of the scroll bar, so that pages with and without one are aligned."""
         room = 0 if self.verticalScrollBar().maximum() else SCROLL_BAR
         left = self.isRightToLeft()
         self._middle.setContentsMargins(QMargins(room * left, 0, room * (not left), 0))

@@ -1,4 +1,4 @@
-"""What stands on a page: its own parts around blocks made from the declared options."""
+"""The content of a page: its own parts around blocks generated from the declared options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def make_parts(entry: PageEntry, context: SettingsContext) -> list[SettingsPart]:
-    """Make everything that stands on a page, from top to bottom."""
+    """Create all parts of a page, from top to bottom."""
     sections: dict[str, list[SettingView]] = {name: [] for name in SECTION_PAGES}
     for view in context.draft.views.values():
         section = view.option.section

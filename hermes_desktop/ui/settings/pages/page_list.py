@@ -1,4 +1,4 @@
-"""The list of pages at the left, with a dot where something is not saved yet."""
+"""The list of pages on the left, with a dot for pages with unsaved changes."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _DOT = 8
 
 
 class PageList(QListWidget):
-    """Names the pages; choosing one shows it.
+    """A list of the pages; selecting one shows it.
 
     Signals:
-        page_wanted: Its name.
+        page_wanted: Carries the name of the page.
     """
 
     page_wanted = Signal(str)
@@ -75,7 +75,7 @@ class PageList(QListWidget):
         self.itemClicked.connect(self._chosen)
 
     def show_as_open(self, name: str) -> None:
-        """Mark a page as the one that shows; nothing is wanted by that."""
+        """Mark a page as the visible one without emitting a signal."""
         with QSignalBlocker(self):
             for item in self._items():
                 if item.data(NAME_ROLE) == name:
@@ -83,7 +83,7 @@ class PageList(QListWidget):
         self.viewport().update()
 
     def show_counts(self, counts: dict[str, int]) -> None:
-        """Say how many changes of each page are not saved."""
+        """Show how many changes of each page are unsaved."""
         for item in self._items():
             count = counts.get(item.data(NAME_ROLE), 0)
             item.setData(COUNT_ROLE, count)
@@ -91,7 +91,7 @@ class PageList(QListWidget):
             item.setData(Qt.ItemDataRole.AccessibleDescriptionRole, words)
 
     def least_width(self) -> int:
-        """How wide it is so that no name is cut."""
+        """Return the width at which no name is cut off."""
         metrics = self.fontMetrics()
         words = max(metrics.horizontalAdvance(item.text()) for item in self._items())
         return SPACE_8 + ICON_SIZE + SPACE_8 + words + SPACE_8 + _DOT + SPACE_8 + 1
@@ -109,7 +109,7 @@ class PageList(QListWidget):
 
 
 class _PageDelegate(QStyledItemDelegate):
-    """Icon, words, dot; the chosen page on the ground of the selection."""
+    """Paints icon, name and dot; the selected page on the background of the selection."""
 
     def __init__(self, theme: Theme, parent: QListWidget) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""The pages that were opened so far, one of them in front; asked together, they answer as one."""
+"""The stack of opened pages, with calls that are passed on to all of them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class PageStack(QStackedWidget):
-    """Builds a page when it is first wanted. Main thread only.
+    """Builds a page when it is first shown. Main thread only.
 
     Args:
-        context: What every part works with.
+        context: The context of every part.
 
     Signals:
-        pending_changed: What the parts want saved is not what it was.
+        pending_changed: The pending changes of the parts are different.
     """
 
     pending_changed = Signal()
@@ -49,7 +49,7 @@ class PageStack(QStackedWidget):
         column.begin()
 
     def column(self, name: str) -> PageColumn:
-        """A page, built if it was not yet."""
+        """Return a page, built if necessary."""
         entry = entry_of(name)
         column = self._columns.get(entry.name)
         if column is None:
@@ -62,7 +62,7 @@ class PageStack(QStackedWidget):
         return column
 
     def page_with(self, key: str) -> str:
-        """The name of the page on which a setting or variable stands, "" for none."""
+        """Return the name of the page that has a setting or variable, "" for none."""
         view = self._context.draft.views.get(key)
         if view is not None:
             return page_of(view.option)
@@ -70,35 +70,35 @@ class PageStack(QStackedWidget):
         return next((name for name in names if self.column(name).focus_key(key)), "")
 
     def focus(self, key: str) -> None:
-        """Put the focus on a setting of the page in front, and bring all of it into sight."""
+        """Put the focus on a setting of the page in front, and scroll to its whole row."""
         column = self.currentWidget()
         if not isinstance(column, PageColumn):
             return
-        column.finish()  # what is made above a field later would push it away
+        column.finish()  # rows built above the field later would move it away
         if not column.focus_key(key):
             return
         column.settle()
         self.follow(focus_in(column))
 
     def follow(self, focused: QWidget | None) -> None:
-        """Bring what has the focus now into sight, if it is on the page in front."""
+        """Scroll to the focused widget, if it is on the page in front."""
         column = self.currentWidget()
         if focused is None or not isinstance(column, PageColumn):
             return
         if column.isAncestorOf(focused):
             column.bring_into_sight(_row_of(focused))
 
-    # ------------------------------------------------------------------------ all pages as one
+    # ------------------------------------------------------------------------ all pages at once
 
     def pending(self) -> Pending:
-        """What the parts want saved, besides options."""
+        """Return what the parts want saved, besides options."""
         found = [column.pending() for column in self._columns.values()]
         secrets = {name: value for each in found for name, value in each.secrets.items()}
         changes = tuple(change for each in found for change in each.changes)
         return Pending(changes, secrets, sum(each.faulty for each in found))
 
     def counts(self) -> dict[str, int]:
-        """How much is pending, by page."""
+        """Return how many changes are pending, by page."""
         counts = {name: len(column.pending()) for name, column in self._columns.items()}
         draft = self._context.draft
         for key in draft.edits:
@@ -107,38 +107,38 @@ class PageStack(QStackedWidget):
         return counts
 
     def search(self, words: Sequence[str]) -> list[Hit]:
-        """What the parts of opened pages have, besides options."""
+        """Return hits of the parts of opened pages, besides options."""
         return [hit for column in self._columns.values() for hit in column.search(words)]
 
     def revert(self) -> None:
-        """Let all parts forget what is pending."""
+        """Drop the pending changes of all parts."""
         for column in self._columns.values():
             column.revert()
 
     def saved(self, applied: Applied) -> None:
-        """Everything pending was saved."""
+        """Notify all parts of a successful save."""
         for column in self._columns.values():
             column.saved(applied)
 
     def show_error(self, key: str, error: HermesError) -> bool:
-        """Say it at the field, wherever that is; without a key wherever a part knows of it."""
+        """Show an error at its field, on any page; without a key at each part that it concerns."""
         if not key:
             return any(column.show_error(key, error) for column in self._columns.values())
         page = self.page_with(key)
         return bool(page) and self.column(page).show_error(key, error)
 
     def set_saving(self, saving: bool) -> None:  # noqa: FBT001 - a slot of one meaning
-        """What is pending is being saved, or that is over."""
+        """Notify all parts of the start or end of a save."""
         for column in self._columns.values():
             column.set_saving(saving=saving)
 
     def end(self) -> None:
-        """The window goes."""
+        """Stop: the window is closing."""
         for column in self._columns.values():
             column.end()
 
     def set_locked(self, reason: str) -> None:
-        """Let nothing be changed, and say why; "" lets it be changed again."""
+        """Prevent changes and show the reason; "" allows changes again."""
         if reason != self._locked:
             self._locked = reason
             for column in self._columns.values():
@@ -146,7 +146,7 @@ class PageStack(QStackedWidget):
 
 
 def _row_of(widget: QWidget) -> QWidget:
-    """The field around a widget: what is said about it belongs into sight, too."""
+    """Return the field row around a widget, so that its notes are scrolled into view, too."""
     parent = widget.parentWidget()
     while parent is not None and parent.focusPolicy() == Qt.FocusPolicy.NoFocus:
         if parent.accessibleName() and parent.height() < _TALL:

@@ -1,1 +1,1 @@
-"""The page of platforms in the settings: what each one needs, whether it works, who may write."""
+"""The platforms page of the settings: requirements, connection state, and authorized senders."""

@@ -1,4 +1,4 @@
-"""Test connection: a real round trip with what is stored and what was pasted, never stored."""
+"""The connection test: a real round trip with stored and pasted values; nothing is stored."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 
 class CheckRow(QWidget):
-    """A button, what is waited for, and the answer.
+    """A button, a wait and the answer.
 
     Args:
-        facts: Which platform.
-        context: The frame's.
+        facts: The platform.
+        context: Context of the settings.
 
     Signals:
         wanted: The button was pressed; the owner calls :meth:`run`.
-        refused_at: A setting or variable that makes no sense, and the error.
+        refused_at: Carries an invalid setting or variable, and the error.
     """
 
     wanted = Signal()
@@ -64,7 +64,7 @@ class CheckRow(QWidget):
         self.waiting.given_up.connect(self.stop)
 
     def show_ready(self, *, has_token: bool, pasted: bool, unknown: bool = False) -> None:
-        """Say what would be tested; nothing is said while it is unknown what there is."""
+        """Show what would be tested; no hint while it is unknown whether there is a token."""
         self.button.setEnabled((has_token or pasted) and self._task is None)
         words = ""
         if pasted:
@@ -74,7 +74,7 @@ class CheckRow(QWidget):
         self.hint.setText(words)
 
     def run(self, secrets: Mapping[str, str], changes: Sequence[Change]) -> None:
-        """Ask the platform with these values over the stored ones."""
+        """Test the connection with these values over the stored ones."""
         if self._task is None:
             self.answer.clear()
             self.button.setEnabled(False)
@@ -84,13 +84,13 @@ class CheckRow(QWidget):
             )
 
     def stop(self) -> None:
-        """Wait for no answer any more."""
+        """Cancel the test."""
         if self._task is not None:
             self._task.cancel()
             self._end("info", self.tr("The test was stopped; nothing is known from it."))
 
     def forget(self) -> None:
-        """The answer was to other settings."""
+        """Clear the answer, which is outdated once a setting changes."""
         self.answer.clear()
 
     async def _ask(self, secrets: Mapping[str, str], changes: Sequence[Change]) -> None:

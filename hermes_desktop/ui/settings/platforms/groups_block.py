@@ -1,4 +1,4 @@
-"""Which groups of one platform are answered, and when."""
+"""The settings for groups of one platform: which are answered, and when."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class GroupsBlock(QWidget):
     """A heading, and a field for each of those settings.
 
     Args:
-        facts: Which platform.
-        context: The frame's.
+        facts: The platform.
+        context: Context of the settings.
     """
 
     def __init__(self, facts: PlatformFacts, context: SettingsContext) -> None:
@@ -40,11 +40,11 @@ class GroupsBlock(QWidget):
         draft.key_changed.connect(self._refresh)
 
     def row(self, key: str) -> FieldRow | None:
-        """The field of a setting."""
+        """Return the field of a setting."""
         return next((row for row in self.rows if row.key == key), None)
 
     def set_locked(self, reason: str) -> None:
-        """Let the fields not be changed, or again with ""."""
+        """Disable the fields for the given reason; "" enables them again."""
         for row in self.rows:
             row.set_locked(reason)
 

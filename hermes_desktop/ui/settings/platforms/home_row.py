@@ -1,4 +1,4 @@
-"""The home channel of a platform: the chat that news go to which nobody asked for."""
+"""The home channel of a platform: the chat that receives unprompted messages."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class HomeRow(QWidget):
-    """Set at once, where ``/sethome`` sets it, too; taken back by Undo.
+    """A line whose value is stored immediately, as by ``/sethome``, with Undo.
 
     Args:
-        facts: Which platform.
-        context: The frame's.
+        facts: The platform.
+        context: Context of the settings.
     """
 
     def __init__(self, facts: PlatformFacts, context: SettingsContext) -> None:
@@ -67,7 +67,7 @@ class HomeRow(QWidget):
         self._settle()
 
     def show_home(self, home: HomeStanding) -> None:
-        """Show what counts; what a person is typing stays."""
+        """Show the value in effect; text that the user is typing is kept."""
         untouched = self.line.text().strip() == self._home.chat_id
         self._home = home
         if untouched:
@@ -75,7 +75,7 @@ class HomeRow(QWidget):
         self._settle()
 
     def set_locked(self, reason: str) -> None:
-        """Let it not be changed, or again with ""."""
+        """Prevent changes for the given reason; "" allows them again."""
         self._locked = reason
         self._settle()
 

@@ -1,4 +1,4 @@
-"""Who may write on one platform: the list, what variables add to it, requests and answers."""
+"""The senders authorized on one platform: the list, additions by variables, pairing requests."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _NAMED = 6
 
 
 class PeopleBlock(QWidget):
-    """Nobody may write who is not let in; this says who is, and lets people in.
+    """Shows who is authorized, and approves further senders; the default is to reject.
 
     Args:
-        facts: Which platform.
-        context: The frame's.
+        facts: The platform.
+        context: Context of the settings.
     """
 
     def __init__(self, facts: PlatformFacts, context: SettingsContext) -> None:
@@ -70,12 +70,12 @@ class PeopleBlock(QWidget):
         self._tell()
 
     def show_standing(self, standing: PlatformStanding) -> None:
-        """Show what variables say."""
+        """Show which senders are authorized by variables."""
         self._standing = standing
         self._tell()
 
     def show_people(self, waiting: Sequence[Person], let_in: Sequence[Person], now: float) -> None:
-        """Show who asks, and who was let in, on this platform."""
+        """Show pending requests and paired senders of this platform."""
         self.requests.show_people(waiting, now)
         self.people.show_people(let_in, now)
         for title, people, shown in (
@@ -86,24 +86,24 @@ class PeopleBlock(QWidget):
             people.setVisible(bool(shown))
 
     def tell_ages(self, now: float) -> None:
-        """Say anew how long ago things were."""
+        """Refresh the texts on elapsed time."""
         self.requests.tell_ages(now)
         self.people.tell_ages(now)
 
     def ages(self, now: float) -> list[float]:
-        """Seconds from now to each moment that is told."""
+        """Return the seconds from now to each moment that is shown."""
         return self.requests.ages(now) + self.people.ages(now)
 
     def row(self, key: str) -> FieldRow | None:
-        """The field of a setting."""
+        """Return the field of a setting."""
         return next((row for row in self.rows if row.key == key), None)
 
     def set_locked(self, reason: str) -> None:
-        """Let the lists of config.yaml not be changed; requests can be answered all the same."""
+        """Disable the lists of config.yaml; requests can still be answered."""
         for row in self.rows:
             row.set_locked(reason)
 
-    # --------------------------------------------------------------------------------- inside
+    # --------------------------------------------------------------------------------- internals
 
     def _arrange(self) -> None:
         column = QVBoxLayout(self)
@@ -147,7 +147,7 @@ class PeopleBlock(QWidget):
         self.listed.setVisible(bool(lines))
 
     def _too_open(self) -> str:
-        """What lets everybody in; "" when nothing does."""
+        """Return a warning on what authorizes everybody; "" without any."""
         draft, key, standing = self._context.draft, self._facts.people_key, self._standing
         everybody = standing.everybody if standing is not None else ()
         stars = [each for each in (standing.listed if standing else ()) if "*" in each.names]
@@ -227,7 +227,7 @@ class PeopleBlock(QWidget):
 
 
 def padded(*widgets: QWidget) -> QWidget:
-    """Widgets in a column, at the edge where fields begin."""
+    """Return a column of widgets with the margins of fields."""
     holder = QWidget()
     column = QVBoxLayout(holder)
     column.setContentsMargins(SPACE_16, SPACE_4, SPACE_16, SPACE_4)

@@ -1,4 +1,4 @@
-"""Who asks to be let in and who was, read when somebody is answered or asks."""
+"""The feed of pairing requests and paired senders, read again on every change."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class PeopleFeed(QObject):
-    """Main thread only.
+    """Reads the lists of the pairing service. Main thread only.
 
     Args:
-        context: The frame's.
-        parent: Lives as long.
+        context: Context of the settings.
+        parent: Qt parent.
 
     Signals:
-        read: :attr:`waiting` and :attr:`let_in` are known.
+        read: :attr:`waiting` and :attr:`let_in` are up to date.
     """
 
     read = Signal()
@@ -35,7 +35,7 @@ class PeopleFeed(QObject):
         context.bridge.pairing_changed.connect(lambda _: self.refresh())
 
     def refresh(self) -> None:
-        """Read it again; calls while it is read come to one more reading."""
+        """Read again; calls during a read result in one more read."""
         if self._reading:
             self._again = True
             return

@@ -1,4 +1,4 @@
-"""What can be set for one platform: its tokens at once, the rest piece by piece behind them."""
+"""The settings of one platform: tokens at once, the other blocks one by one afterwards."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ if TYPE_CHECKING:
 
 
 class PlatformBody(QWidget):
-    """Made when a card is first opened; what is not there yet gets what it missed.
+    """The content of a card, created when the card is first opened.
+
+    Blocks that are added later are filled by the owner on ``grown``.
 
     Args:
-        facts: Which platform.
-        context: The frame's.
+        facts: The platform.
+        context: Context of the settings.
 
     Signals:
-        grown: A piece more is there.
+        grown: A block was added.
     """
 
     grown = Signal()
@@ -66,11 +68,11 @@ class PlatformBody(QWidget):
 
     @property
     def whole(self) -> bool:
-        """Whether all of it is there."""
+        """Whether all blocks were added."""
         return not self._left
 
     def complete(self) -> None:
-        """Make what is left now."""
+        """Add the remaining blocks now."""
         while self._left:
             self._grow()
 
@@ -80,26 +82,26 @@ class PlatformBody(QWidget):
             field.show_view(views.get(name), managed=managed, known=known)
 
     def show_standing(self, standing: PlatformStanding) -> None:
-        """Show what variables say."""
+        """Show the values that variables set."""
         if self.people is not None:
             self.people.show_standing(standing)
         if self.home is not None:
             self.home.show_home(standing.home)
 
     def show_why(self, words: str) -> None:
-        """Say why the platform is as it is; "" says nothing."""
+        """Show the reason for the state of the platform; "" hides it."""
         self.why.setText(words)
         self.why.setVisible(bool(words))
 
     def set_locked(self, reason: str) -> None:
-        """Let what stands in files not be changed, or again with ""."""
+        """Disable what is stored in files for the given reason; "" enables it again."""
         self._locked = reason
         for part in (self.people, self.groups, self.toolsets, self.home):
             if part is not None:
                 part.set_locked(reason)
 
     def row(self, key: str) -> FieldRow | None:
-        """The field of a setting; all of the body is made for it."""
+        """Return the field of a setting, adding all blocks if it belongs to this platform."""
         if key not in {
             self._facts.people_key,
             self._facts.strangers_key,

@@ -1,4 +1,4 @@
-"""One platform: a line that says how it is, and folded under it all that can be set."""
+"""One platform: a line with its state, and its settings folded below."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ICON = 20
 
 
 class CardHead(QWidget):
-    """Name, state and switch; a click anywhere else folds or unfolds.
+    """Name, state and switch; a click elsewhere on the line folds or unfolds.
 
     Signals:
         fold_wanted: The line was clicked.
@@ -75,7 +75,7 @@ class CardHead(QWidget):
         self.show_open(opened=False)
 
     def show_open(self, *, opened: bool) -> None:
-        """Say whether what is folded under it shows."""
+        """Show whether the card is unfolded."""
         self._opened = opened
         words = self.tr("Close {name}") if opened else self.tr("Set up {name}")
         words = words.format(name=self._facts.title)
@@ -97,16 +97,16 @@ class CardHead(QWidget):
 
 
 class PlatformCard(Block):
-    """Keeps what is pasted and switched until the frame saves.
+    """A card that keeps pasted secrets and the switch until the settings are saved.
 
     Args:
-        facts: Which platform.
-        context: The frame's.
+        facts: The platform.
+        context: Context of the settings.
 
     Signals:
-        grown: There is more of it, which has to be told what is known.
-        pending_changed: Something is wanted, or no longer.
-        secret_wanted: What is to be done to a secret, and its variable.
+        grown: A block was added that must be filled.
+        pending_changed: The pending changes are different.
+        secret_wanted: Carries the action on a secret, and its variable.
     """
 
     grown = Signal()
@@ -136,22 +136,22 @@ class PlatformCard(Block):
 
     @property
     def is_open(self) -> bool:
-        """Whether what is folded under the line shows."""
+        """Whether the card is unfolded."""
         return self._opened
 
     @property
     def fields(self) -> Mapping[str, SecretField]:
-        """The fields of its secrets, by variable; none before it was opened."""
+        """The fields of its secrets, by variable; empty before the card was first opened."""
         return self.body.fields if self.body is not None else {}
 
     @property
     def people(self) -> PeopleBlock | None:
-        """Who may write, once that is there."""
+        """The block of authorized senders, once it was added."""
         return self.body.people if self.body is not None else None
 
     @property
     def is_on(self) -> bool:
-        """Whether it is on, as a person wants it; a token alone switches it on."""
+        """Whether the platform is on, pending changes included; a token alone switches it on."""
         if self._switched is not None:
             return self._switched
         view = self._context.draft.views.get(self.facts.switch_key)
@@ -161,42 +161,42 @@ class PlatformCard(Block):
 
     @property
     def _is_switched_off(self) -> bool:
-        """Whether somebody said so."""
+        """Whether the platform is switched off explicitly."""
         if self._switched is not None:
             return not self._switched
         view = self._context.draft.views.get(self.facts.switch_key)
         return view is not None and view.is_said and not view.value
 
     def changes(self) -> tuple[Change, ...]:
-        """What is wanted of its settings, beside what stands in the draft."""
+        """Return pending changes of its settings besides those in the draft."""
         view = self._context.draft.views.get(self.facts.switch_key)
         if self._switched is None or view is None:
             return ()
         return (Change(self.facts.switch_key, self._switched, seen=view.seen),)
 
     def pasted(self) -> dict[str, str]:
-        """Secrets that can be saved."""
+        """Return pasted secrets that are valid."""
         found = {name: field.pasted.value for name, field in self.fields.items()}
         return {name: value for name, value in found.items() if value}
 
     def faulty(self) -> int:
-        """How many fields hold what cannot be saved."""
+        """Return how many fields hold an invalid value."""
         return sum(1 for field in self.fields.values() if field.pasted.problem)
 
     def revert(self) -> None:
-        """Forget what is wanted."""
+        """Drop the pending changes."""
         for field in self.fields.values():
             field.clear()
         self.saved()
 
     def saved(self) -> None:
-        """The switch stands as it was wanted."""
+        """Reset the pending state of the switch after a save."""
         self._switched = None
         if self.body is not None:
             self.body.said.clear()
         self._settle()
 
-    # ------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------- display
 
     def show_secrets(
         self, views: Mapping[str, SecretView], managed: str, *, known: bool = True
@@ -213,12 +213,12 @@ class PlatformCard(Block):
         self._settle()
 
     def show_standing(self, standing: PlatformStanding) -> None:
-        """Show what variables say."""
+        """Show the values that variables set."""
         if self.body is not None:
             self.body.show_standing(standing)
 
     def show_status(self, status: GatewayStatusChanged, now: float) -> None:
-        """Show how it is."""
+        """Show the state of the platform."""
         shape, words, why = health_line(
             self.facts.name,
             status,
@@ -239,7 +239,7 @@ class PlatformCard(Block):
             self.setAccessibleName(name)
 
     def show_open(self, *, opened: bool) -> None:
-        """Show, or fold away, what can be set."""
+        """Unfold or fold the card."""
         self._opened = opened
         if opened:
             self._body()
@@ -248,14 +248,14 @@ class PlatformCard(Block):
         self.head.show_open(opened=opened)
 
     def set_locked(self, reason: str) -> None:
-        """Let settings not be changed; secrets in the keyring can be."""
+        """Disable the settings; secrets in the keyring can still be changed."""
         self._locked = reason
         if self.body is not None:
             self.body.set_locked(reason)
         self._settle()
 
     def focus_key(self, key: str) -> bool:
-        """Open and put the focus on a setting or variable."""
+        """Unfold the card and put the focus on a setting or variable."""
         self.show_open(opened=True)
         body = self._body()
         row, field = body.row(key), body.fields.get(key)
@@ -270,7 +270,7 @@ class PlatformCard(Block):
         return True
 
     def say(self, error: HermesError) -> None:
-        """Say what is wrong with the switch."""
+        """Show an error of the switch."""
         self.show_open(opened=True)
         self._body().said.say("error", plain(str(error)))
 
@@ -283,10 +283,10 @@ class PlatformCard(Block):
             y = self.body.geometry().top()
             painter.drawLine(1, y, self.width() - 2, y)
 
-    # --------------------------------------------------------------------------------- inside
+    # --------------------------------------------------------------------------------- internals
 
     def _body(self) -> PlatformBody:
-        """What is folded under the line, made when it is first wanted."""
+        """Return the folded content, created on first use."""
         if self.body is None:
             body = self.body = PlatformBody(self.facts, self._context)
             self.column.addWidget(body)
@@ -314,7 +314,7 @@ class PlatformCard(Block):
         self.pending_changed.emit()
 
     def _settle(self) -> None:
-        """What follows from secrets, switch and lock."""
+        """Update what depends on secrets, switch and lock."""
         switch = self.head.switch
         switch.setChecked(self.is_on)
         switch.setEnabled(not self._locked and self.facts.switch_key in self._context.draft.views)

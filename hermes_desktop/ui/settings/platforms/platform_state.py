@@ -1,4 +1,4 @@
-"""How a platform is, in one line, and what a test of its connection brought. No Qt."""
+"""Texts about the state of a platform and the result of a connection test. No Qt."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def health_of(name: str, status: GatewayStatusChanged) -> PlatformHealth | None:
-    """How the gateway that runs, ours or another, says that a platform is."""
+    """Return the health of a platform as reported by the running gateway, hosted or other."""
     platforms = status.other.platforms if status.other is not None else status.platforms
     return next((each for each in platforms if each.name == name), None)
 
@@ -35,19 +35,19 @@ def health_line(
     served: bool,
     missing: bool = False,
 ) -> tuple[str, str, str]:
-    """Shape, a few words, and why it is so.
+    """Return shape, short text and reason of a platform's state.
 
     Args:
         name: The platform.
-        status: Of the gateway.
+        status: Status of the gateway.
         now: Seconds since the epoch.
         on: Whether it is switched on and has what it needs.
         served: Whether this version can serve it.
-        missing: Whether it is off only because its token is nowhere.
+        missing: Whether it is off only because its token is stored nowhere.
     """
     health = health_of(name, status)
     if health is not None and health.state == "disabled" and on:
-        # What would switch it on is there and could not be had: nobody switched it off.
+        # The token is stored but could not be read: the platform was not switched off.
         return "attention", "Not connected", plain(health.detail)
     if missing and (health is None or health.state == "disabled"):
         return "stopped", "No token yet", ""
@@ -63,7 +63,7 @@ def health_line(
 
 
 def _without_health(status: GatewayStatusChanged, *, served: bool) -> tuple[str, str, str]:
-    """What is said of a platform that is on, and that the gateway says nothing about."""
+    """Return the state of an enabled platform that the gateway does not report on."""
     if not served:
         return "stopped", "Not in this version", ""
     if status.state == "attached":
@@ -74,7 +74,7 @@ def _without_health(status: GatewayStatusChanged, *, served: bool) -> tuple[str,
 
 
 def answer_words(answer: CheckAnswer, facts: PlatformFacts) -> tuple[Level, str]:
-    """What a platform said to our settings, as sentences."""
+    """Return level and text for the result of a connection test."""
     title = facts.title
     said = plain(answer.words)
     hint = plain(answer.hint)
@@ -91,7 +91,7 @@ def answer_words(answer: CheckAnswer, facts: PlatformFacts) -> tuple[Level, str]
 
 
 def _closed(words: str) -> str:
-    """With a full stop, or something in its place."""
+    """Return the text with a full stop; "nothing." for an empty one."""
     words = words or "nothing"
     return words if words[-1] in ".!?" else f"{words}."
 

@@ -1,4 +1,4 @@
-"""The platforms in the settings: those that are set up, those that can be, those that cannot."""
+"""The platforms part of the settings: configured, available and unavailable platforms."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MOST_NAMED = 30
 
 
 class PlatformsPart(SettingsPart):
-    """A card for each platform; configured ones first."""
+    """One card for each platform, configured ones first."""
 
     def __init__(self, context: SettingsContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
@@ -76,10 +76,10 @@ class PlatformsPart(SettingsPart):
 
     @property
     def known(self) -> bool:
-        """Whether it was looked what is set up."""
+        """Whether it is known which platforms are configured."""
         return self._known and self.feed.known
 
-    # ------------------------------------------------------------------------------- the frame
+    # ------------------------------------------------------------------------------- part
 
     @override
     def begin(self) -> None:
@@ -87,7 +87,7 @@ class PlatformsPart(SettingsPart):
         self.people.refresh()
 
     def refresh(self) -> None:
-        """Look again where secrets are, and what variables say."""
+        """Read again where secrets are, and which values variables set."""
         self.feed.refresh()
         self.context.slots.start(self._look(), doing=self.tr("Looking at the platforms"))
 
@@ -158,7 +158,7 @@ class PlatformsPart(SettingsPart):
 
     @override
     def set_locked(self, reason: str) -> None:
-        """Secrets in the keyring can be changed in a managed home, too."""
+        """Disable the settings; secrets in the keyring can be changed in a managed home, too."""
         self._locked = reason
         if self.strangers is not None:
             self.strangers.set_locked(reason)
@@ -198,10 +198,10 @@ class PlatformsPart(SettingsPart):
                 )
         self.timer.settle()
 
-    # ------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------- display
 
     def _wanted(self) -> list[PlatformFacts]:
-        """Those with a card: what is set up, then what was just added."""
+        """Return the platforms with a card: configured ones, then those just added."""
         found = [facts for facts in PLATFORMS.values() if self._is_set_up(facts)]
         names = [facts.name for facts in found]
         added = dict.fromkeys(name for name in self._added if name not in names)
@@ -221,7 +221,7 @@ class PlatformsPart(SettingsPart):
         return health is not None and health.state != "disabled"
 
     def _settle(self) -> None:
-        """Cards for what is wanted, in order; those that stay keep what was typed."""
+        """Create, order and remove cards; cards that remain keep what was typed."""
         wanted = self._wanted()
         for place, facts in enumerate(wanted):
             card = self.cards.get(facts.name)
@@ -245,7 +245,7 @@ class PlatformsPart(SettingsPart):
         self._offer(wanted)
 
     def _fill(self, card: PlatformCard) -> None:
-        """Show in a card where secrets are, and what variables say."""
+        """Show in a card where secrets are, and which values variables set."""
         name = card.facts.name
         card.show_secrets(self.feed.views, self._settings.managed, known=self.feed.known)
         card.show_standing(self._standings.get(name, PlatformStanding(name)))
@@ -256,7 +256,7 @@ class PlatformsPart(SettingsPart):
         self._show_status()
 
     def _offer(self, wanted: Sequence[PlatformFacts]) -> None:
-        """Say what else there is."""
+        """Show which further platforms there are."""
         names = {each.name for each in wanted}
         left = [each for each in PLATFORMS.values() if each.name not in names]
         served = [each for each in left if self._settings.serves(each.name)]
@@ -316,7 +316,7 @@ class PlatformsPart(SettingsPart):
     def _told(self, told: Told) -> None:
         self.said.say("ok" if told.good else "error", told.words)
 
-    # --------------------------------------------------------------------------------- inside
+    # --------------------------------------------------------------------------------- internals
 
     def _arrange(self) -> None:
         self.add.setMenu(self.add_menu)

@@ -1,1 +1,1 @@
-"""Secrets in the settings: a field for one, a table of all, what can be done about the keyring."""
+"""Secrets in the settings: a field for one, a table of all, and actions on the keyring."""

@@ -1,4 +1,4 @@
-"""Joins fields of secrets with what is done to them, and says at the field what came of it."""
+"""The controller that runs actions on secrets and reports their outcome at the secret's field."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 class FieldDesk(QObject):
-    """Main thread only.
+    """Connects secret fields with the feed and the commands. Main thread only.
 
     Args:
-        fields: Those that there are, by variable.
-        feed: Where secrets are; looked up anew after every change.
-        commands: What does it.
-        parent: Lives as long.
+        fields: Returns the existing fields, by variable.
+        feed: Where secrets are; refreshed after every change.
+        commands: Carries out the actions.
+        parent: Qt parent.
 
     Signals:
-        told_elsewhere: Of what came of something that no field is for.
-        emptied: What was pasted is stored now, so that it is no longer pending.
+        told_elsewhere: Carries an outcome for which there is no field.
+        emptied: A pasted value has been stored, so that it is no longer pending.
     """
 
     told_elsewhere = Signal(object)
@@ -55,7 +55,7 @@ class FieldDesk(QObject):
         commands.changed.connect(feed.refresh)
 
     def run(self, what: str, name: str) -> None:
-        """Do what a field asks for."""
+        """Run an action that a field requests."""
         field = self._fields().get(name)
         if what == "plain" and field is not None:
             self._commands.keep_plain(self._feed.view(name), field.pasted.value)
@@ -63,13 +63,13 @@ class FieldDesk(QObject):
             self._commands.run(what, self._feed.view(name))
 
     def wait_for(self, what: str) -> None:
-        """Say at what was pasted that it is being saved; "" when that is over."""
+        """Show at fields with pasted values what they wait for; "" ends that."""
         for field in self._fields().values():
             if field.pasted.value or not what:
                 field.wait_for(what)
 
     def saved(self) -> list[str]:
-        """What was pasted is stored: forget it, and say so; the variables."""
+        """Clear fields whose pasted value was stored, and report it; return their variables."""
         names = [name for name, field in self._fields().items() if field.pasted.value]
         for name in names:
             field = self._fields()[name]
@@ -78,7 +78,7 @@ class FieldDesk(QObject):
         return names
 
     def refused(self, key: str, error: HermesError) -> bool:
-        """Say at the field why what was pasted was not stored; False without such a field."""
+        """Show at its field why a pasted value was not stored; return whether there is one."""
         field = self._fields().get(key)
         if field is None or not field.pasted.value:
             return False
@@ -95,7 +95,7 @@ class FieldDesk(QObject):
         return True
 
     def keyring_failed(self, error: SecretStoreError) -> list[str]:
-        """Say it at what was pasted, with what helps in that state; the variables."""
+        """Show the error and a remedy at fields with pasted values; return their variables."""
         helps = {
             "locked": (self.tr("Unlock…"), "unlock"),
             "not answering": (self.tr("Try again"), "retry"),

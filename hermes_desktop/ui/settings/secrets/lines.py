@@ -1,4 +1,4 @@
-"""Lines under a field: what came of something, with one action; what is waited for, with Cancel."""
+"""Lines under a field: an outcome with one action, and a wait with a Cancel button."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _SECOND_MS = 1000
 
 
 class SaidLine(QWidget):
-    """One sentence or two with the sign of how good they are; hidden while there are none.
+    """A short message with the icon of its level; hidden while there is none.
 
     Args:
-        theme: Colours.
+        theme: Colors.
 
     Signals:
-        acted: The button behind the words was pressed.
+        acted: The button next to the text was pressed.
     """
 
     acted = Signal()
@@ -56,21 +56,21 @@ class SaidLine(QWidget):
 
     @property
     def level(self) -> Level:
-        """How good it is."""
+        """The level of the message."""
         return self._level
 
     @property
     def text(self) -> str:
-        """What is said; "" for nothing."""
+        """The visible text; "" for none."""
         return self.words.text() if not self.isHidden() else ""
 
     def say(self, level: Level, words: str, *, action: str = "") -> None:
-        """Show this; "" shows nothing.
+        """Show a message; "" hides the line.
 
         Args:
-            level: Its sign.
+            level: Selects the icon.
             words: Plain text.
-            action: What stands on the button, "" for none.
+            action: Label of the button, "" for none.
         """
         news = bool(words) and words != self.text
         self._level = level
@@ -83,7 +83,7 @@ class SaidLine(QWidget):
             announce(self, words)
 
     def clear(self) -> None:
-        """Say nothing."""
+        """Hide the message."""
         self.say("info", "")
 
     def _colour(self) -> None:
@@ -99,13 +99,13 @@ class SaidLine(QWidget):
 
 
 class WaitLine(QWidget):
-    """Says what is waited for and how long already; hidden while nothing is.
+    """Shows what is waited for, and for how long already; hidden otherwise.
 
     Args:
-        theme: Colours.
+        theme: Colors.
 
     Signals:
-        given_up: The person waits no longer.
+        given_up: The user cancelled the wait.
     """
 
     given_up = Signal()
@@ -130,11 +130,11 @@ class WaitLine(QWidget):
 
     @property
     def waiting(self) -> bool:
-        """Whether something is waited for."""
+        """Whether a wait is in progress."""
         return bool(self._what)
 
     def begin(self, what: str) -> None:
-        """Wait for this: "Asking Telegram"."""
+        """Start a wait, described by a text such as "Asking Telegram"."""
         self._what, self._seconds = what, 0
         self._tell()
         self.show()
@@ -142,7 +142,7 @@ class WaitLine(QWidget):
         announce(self, what)
 
     def end(self) -> None:
-        """It came, or is no longer waited for."""
+        """End the wait."""
         self._what = ""
         self._timer.stop()
         self.hide()
@@ -157,7 +157,7 @@ class WaitLine(QWidget):
 
 
 def small_button(words: str, do: Callable[[], object], parent: QWidget) -> QPushButton:
-    """A button that is never pressed by Enter elsewhere."""
+    """Return a button that Enter in another widget never presses."""
     button = QPushButton(words, parent)
     button.setAutoDefault(False)
     button.clicked.connect(lambda _: do())

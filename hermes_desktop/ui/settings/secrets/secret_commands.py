@@ -1,4 +1,4 @@
-"""What a person does to secrets that are stored: asks first, does it, tells it, takes it back."""
+"""The controller for actions on stored secrets: confirm, carry out, report, undo."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _WAITING = "Waiting for the keyring; it may ask for its password in another wind
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What came of it.
+    """The outcome of an action on a secret.
 
     Attributes:
         name: The variable; "" for the keyring itself.
         words: One sentence or more.
         good: Whether it worked.
-        undo: What :meth:`SecretCommands.run` understands to take it back; "" for nothing.
+        undo: The action for :meth:`SecretCommands.run` that undoes it; "" for none.
     """
 
     name: str
@@ -52,17 +52,17 @@ class Told:
 
 
 class SecretCommands(QObject):
-    """Does one thing at a time. Main thread only.
+    """Carries out one action at a time. Main thread only.
 
     Args:
-        context: The frame's.
-        window: Parent of the questions.
+        context: Context of the settings.
+        window: Parent of the dialogs.
 
     Signals:
-        busy_changed: The variable ("" for the keyring itself), and what is waited for, "" when
-            that is over.
-        told: A :class:`Told`.
-        changed: Secrets are not where they were, or can be had again.
+        busy_changed: Carries the variable ("" for the keyring itself) and what is waited for, ""
+            when the wait is over.
+        told: Carries a :class:`Told`.
+        changed: Secrets have moved, or are readable again.
     """
 
     busy_changed = Signal(str, str)
@@ -79,16 +79,16 @@ class SecretCommands(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether something is being done."""
+        """Whether an action is in progress."""
         return self._busy
 
     def run(self, what: str, view: SecretView) -> None:
-        """Do something to one secret.
+        """Run an action on one secret.
 
         Args:
             what: ``move``, ``move_back``, ``use_env``, ``overwrite_env``, ``remove``, ``unlock``,
-                ``retry``, ``cancel``, or ``undo:…`` as it was told.
-            view: Which, as it is shown.
+                ``retry``, ``cancel``, or the ``undo:…`` of a :class:`Told`.
+            view: The secret as it is shown.
         """
         if what == "cancel":
             self.stop_waiting()
@@ -99,23 +99,23 @@ class SecretCommands(QObject):
             )
 
     def keep_plain(self, view: SecretView, value: str) -> None:
-        """Ask, then keep a value in a file that is not encrypted."""
+        """Ask for confirmation, then store a value in a file that is not encrypted."""
         if not self._busy:
             self._context.slots.start(
                 self._keep_plain(view, value), doing=self.tr("Storing a secret")
             )
 
     def check(self) -> None:
-        """See whether the keyring works; a person may have to unlock it."""
+        """Check whether the keyring works; the user may have to unlock it."""
         if not self._busy:
             self._context.slots.start(self._check(""), doing=self.tr("Checking the keyring"))
 
     def stop_waiting(self) -> None:
-        """Wait for the keyring no longer; nothing is changed then."""
+        """Stop waiting for the keyring; nothing is changed then."""
         self._given_up = True
         self._settings.stop_waiting()
 
-    # --------------------------------------------------------------------------------- inside
+    # --------------------------------------------------------------------------------- internals
 
     async def _run(self, what: str, view: SecretView) -> None:
         if what in {"unlock", "retry"}:
@@ -282,7 +282,7 @@ class SecretCommands(QObject):
             parent=self._window,
         )
         question.setWindowTitle(self.tr("Secrets"))
-        self._busy = True  # nothing else is asked meanwhile
+        self._busy = True  # blocks other actions meanwhile
         try:
             answer = await self._context.slots.ask(question)
         finally:
@@ -292,6 +292,6 @@ class SecretCommands(QObject):
 
 
 def _is_news(applied: Applied) -> bool:
-    """Whether there is more to say than that the secret is elsewhere now."""
+    """Return whether there is more to report than the new place of the secret."""
     waits = applied.after_restart or applied.other_gateway
     return bool(applied.reconnected or waits or applied.trouble)

@@ -1,6 +1,6 @@
-"""One secret: where it is, a line to paste another one into, what can be done about it.
+"""The field of one secret: its place, a line to paste a new value into, and its actions.
 
-What is stored is never shown; its last four characters only when a person asks for them.
+The stored value is never shown; its last four characters only on request.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 
 class SecretField(QWidget):
-    """Shows what it is told; what a person wants leaves as a signal.
+    """Shows the given state; requests of the user leave as signals.
 
     Args:
-        facts: What is wanted here.
-        theme: Colours.
+        facts: The secret of the field.
+        theme: Colors.
 
     Signals:
-        edited: Something else is pasted, or nothing any more.
+        edited: The pasted value has changed or was removed.
         wanted: ``move``, ``move_back``, ``use_env``, ``overwrite_env``, ``remove``, ``unlock``,
-            ``retry``, ``plain``, ``elsewhere``, ``cancel``, or ``undo:…`` as it was told.
+            ``retry``, ``plain``, ``elsewhere``, ``cancel``, or the ``undo:…`` of an outcome.
     """
 
     edited = Signal()
@@ -67,25 +67,25 @@ class SecretField(QWidget):
         self._connect()
         self.show_view(None)
 
-    # ------------------------------------------------------------------------------- showing
+    # ------------------------------------------------------------------------------- state
 
     @property
     def view(self) -> SecretView | None:
-        """What is shown."""
+        """The shown state."""
         return self._view
 
     @property
     def pasted(self) -> PastedSecret:
-        """What a person gave and has not saved."""
+        """The pasted value that is not saved yet."""
         return self._pasted
 
     def show_view(self, view: SecretView | None, *, managed: str = "", known: bool = True) -> None:
-        """Show where the secret is; None: it is nowhere.
+        """Show where the secret is; None: it is stored nowhere.
 
         Args:
-            view: As it was looked up.
-            managed: Why files of this home are not written; "" when they are.
-            known: Whether it was looked up already.
+            view: The state of the secret.
+            managed: Why files of this home are not written; "" if they are.
+            known: Whether the state was read already.
         """
         self._known = known
         if view is None or self._view is None or view.places != self._view.places:
@@ -94,30 +94,30 @@ class SecretField(QWidget):
         self._tell()
 
     def clear(self) -> None:
-        """Forget what was pasted."""
+        """Drop the pasted value."""
         if self.line.text():
-            self.line.setText("")  # unlike clear(), not to be undone
+            self.line.setText("")  # unlike clear(), this cannot be undone
         self.eye.setChecked(False)
         self.message.clear()
 
     def show_problem(self, words: str, *, action: str = "", wanted: str = "") -> None:
-        """Say why what was pasted could not be saved.
+        """Show why the pasted value could not be saved.
 
         Args:
             words: One sentence or more.
-            action: A button that helps.
-            wanted: What that button asks for.
+            action: Label of a button that helps.
+            wanted: The action that this button requests.
         """
         self._after = wanted
         self.message.say("error", words, action=action)
 
     def say(self, level: Level, words: str, *, action: str = "", wanted: str = "") -> None:
-        """Say what came of something."""
+        """Show the outcome of an action."""
         self._after = wanted
         self.message.say(level, words, action=action)
 
     def lead_elsewhere(self, place: str) -> None:
-        """Another one is pasted elsewhere: lead there instead of taking one here."""
+        """Replace the line by a link: a new value is pasted on another page."""
         self._elsewhere = place
         self.offers["elsewhere"].setText(self.tr("Set up {place}…").format(place=place))
         for widget in (self.line, self.eye, self.help):
@@ -125,7 +125,7 @@ class SecretField(QWidget):
         self._tell()
 
     def wait_for(self, what: str) -> None:
-        """Show that something takes its time; "" when it is over."""
+        """Show that an action takes time; "" ends that."""
         if what:
             self.waiting.begin(what)
         else:
@@ -134,15 +134,15 @@ class SecretField(QWidget):
             widget.setEnabled(not what and not (widget is not self.buttons and self._is_fixed))
 
     def hold(self, *, held: bool) -> None:
-        """Something is done to another secret, and only one thing is done at a time."""
+        """Disable the actions while another secret is changed: one action runs at a time."""
         self.buttons.setEnabled(not held)
         self.message.button.setEnabled(not held)
 
     def focus(self) -> None:
-        """Put the focus where one pastes."""
+        """Put the focus on the line to paste into."""
         self.line.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    # --------------------------------------------------------------------------------- inside
+    # --------------------------------------------------------------------------------- internals
 
     @property
     def _is_fixed(self) -> bool:
@@ -240,7 +240,7 @@ class SecretField(QWidget):
         self.line.setEchoMode(modes.Normal if shown else modes.Password)
 
     def _look(self) -> None:
-        """What stands in the line now."""
+        """Check the text of the line."""
         before = self._pasted
         self._pasted = look_at_pasted(self.line.text(), self.facts)
         self._after = ""

@@ -1,4 +1,4 @@
-"""All secrets as a Qt model: a row each; never a value, an end only where it is asked for."""
+"""The Qt model of all secrets, one row each; no values, their ends only on request."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ROOT = QModelIndex()
 
 
 class SecretModel(QAbstractTableModel):
-    """Shows what it is given; rows that stay are changed in place."""
+    """A table of the given secrets; rows that remain are changed in place."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -42,7 +42,7 @@ class SecretModel(QAbstractTableModel):
         self._ends = False
 
     def show_views(self, views: Iterable[SecretView]) -> None:
-        """Become these, by name."""
+        """Replace the rows by these secrets, sorted by name."""
         wanted = sorted(views, key=lambda view: view.name)
         if [view.name for view in wanted] == [view.name for view in self._views]:
             self._views = wanted
@@ -53,13 +53,13 @@ class SecretModel(QAbstractTableModel):
         self.endResetModel()
 
     def show_ends(self, shown: bool) -> None:  # noqa: FBT001 - a state of one meaning
-        """Show the last four characters of each, or not."""
+        """Show or hide the last four characters of each."""
         if shown != self._ends:
             self._ends = shown
             self._all_changed()
 
     def row_of(self, name: str) -> int:
-        """Where it stands; -1 for nowhere."""
+        """Return the row of a secret; -1 if there is none."""
         return next((row for row, view in enumerate(self._views) if view.name == name), -1)
 
     @override
@@ -111,7 +111,7 @@ class SecretModel(QAbstractTableModel):
 
 
 class SecretOrder(QSortFilterProxyModel):
-    """Sorted by what stands in the cells; those that are nowhere only where they are wanted."""
+    """Sorts by the text of the cells; secrets that are not set are shown only on request."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -119,7 +119,7 @@ class SecretOrder(QSortFilterProxyModel):
         self.setSortCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
 
     def show_all(self, wanted: bool) -> None:  # noqa: FBT001 - a state of one meaning
-        """Show those that are not set, too."""
+        """Also show secrets that are not set."""
         self._all = wanted
         self.invalidate()
 

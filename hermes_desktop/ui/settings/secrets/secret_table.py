@@ -1,4 +1,4 @@
-"""The table of secrets: quiet rows of one height, sorted by a click on a heading."""
+"""The table of secrets: rows of one height, sorted by a click on a header."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _LEAST_USED = 76
 
 
 class SecretTable(QTableView):
-    """One row is chosen at a time.
+    """A table with one selected row.
 
     Signals:
-        chosen: Another row, or none: its view or None.
+        chosen: The selection has changed; carries the view of the row, or None.
     """
 
     chosen = Signal(object)
@@ -50,14 +50,14 @@ class SecretTable(QTableView):
             signal.connect(self.fit)
 
     def choose(self, row: int) -> None:
-        """Choose a row of what is shown; one that is not there chooses none."""
+        """Select a row of the visible ones; an invalid row clears the selection."""
         index = self.model().index(row, LABEL)
         self.setCurrentIndex(index)
         if index.isValid():
             self.scrollTo(index)
 
     def fit(self) -> None:
-        """Be as high as the rows, and give each column what its words need."""
+        """Fit the height to the rows, and each column to its text."""
         fit_height(self, _MOST_ROWS)
         left = self.viewport().width()
         state, used = self._wanted_width(STATE), self._wanted_width(USED_BY)
@@ -73,7 +73,7 @@ class SecretTable(QTableView):
 
     @override
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """The keyboard stands on a row from the beginning, and not nowhere."""
+        """Select the first row if none is current, so that the keyboard has a place to start."""
         super().focusInEvent(event)
         if not self.currentIndex().isValid():
             self.choose(0)
@@ -91,7 +91,7 @@ class SecretTable(QTableView):
 
 
 def _colour(index: Index, palette: Palette) -> str:
-    """Trouble in the colour of warnings."""
+    """Return the color of a cell; trouble has the color of warnings."""
     if index.column() == STATE and str(index.data() or "") not in QUIET_STATES:
         return palette.warning
     return palette.text if index.column() == LABEL else palette.secondary_text

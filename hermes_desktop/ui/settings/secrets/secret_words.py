@@ -1,6 +1,6 @@
-"""Secrets in words: where one is, whether it can be had, what follows. No Qt.
+"""Texts about secrets: place, state and consequences. No Qt.
 
-Nothing here holds a value; its last four characters stand in a sentence only when asked for.
+Nothing here holds a value; its last four characters are in a text only on request.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ STATE_WORDS: Mapping[ReadState, tuple[str, str]] = {
     "no keyring yet": ("No keyring yet", _NO_KEYRING_YET),
     "not answering": ("Not answering", _SILENT),
 }
-"""Each state in a word, and what a person should know."""
+"""A label of each state, and an explanation for the user."""
 
 MOVED = frozenset({".env", "config.yaml", "plain file"})
 """Places that a secret can be moved out of, into the keyring."""
 QUIET_STATES = frozenset({"Stored", "Not set"})
-"""What :func:`spoken_state` says where there is nothing to worry about."""
+"""Results of :func:`spoken_state` that need no attention."""
 
 _WHERE: Mapping[Where, str] = {
     "environment": "the environment",
@@ -63,7 +63,7 @@ _FIXED = frozenset({"environment"})
 
 
 def where_words(place: SecretPlace, *, show_end: bool = False) -> str:
-    """A place in a sentence: ``.env, ending in …1234``."""
+    """Return a place as text for a sentence: ``.env, ending in …1234``."""
     words = _WHERE[place.where]
     if place.where in {"config.yaml", "gateway.json"} and place.place:
         words = f"{words} ({place.place})"
@@ -74,7 +74,7 @@ def where_words(place: SecretPlace, *, show_end: bool = False) -> str:
 
 
 def origin_words(view: SecretView | None, *, show_end: bool = False) -> str:
-    """Where a secret is, as a sentence; "" where it is nowhere."""
+    """Return a sentence on the place of a secret; "" if it is stored nowhere."""
     if view is None or not view.places:
         return ""
     first = view.places[0]
@@ -92,7 +92,7 @@ def origin_words(view: SecretView | None, *, show_end: bool = False) -> str:
 
 
 def conflict_words(view: SecretView | None) -> str:
-    """What is to be said where two places hold different values; "" where they do not."""
+    """Return a note if two places hold different values; "" if they do not."""
     if view is None or not view.differ:
         return ""
     stored = [place for place in view.places if place.state == "stored"]
@@ -109,7 +109,7 @@ def conflict_words(view: SecretView | None) -> str:
 
 
 def also_words(view: SecretView | None) -> str:
-    """Other places that hold the same value; "" where there are none."""
+    """Return a note on other places that hold the same value; "" without any."""
     if view is None or view.differ:
         return ""
     others = [_WHERE[place.where] for place in view.places[1:] if place.state == "stored"]
@@ -117,7 +117,7 @@ def also_words(view: SecretView | None) -> str:
 
 
 def spoken_state(view: SecretView | None) -> str:
-    """One or two words for a table."""
+    """Return the state in one or two words for a table."""
     if view is None or not view.places:
         return "Not set"
     counts = view.counts
@@ -130,24 +130,24 @@ def spoken_state(view: SecretView | None) -> str:
 
 
 def label_words(view: SecretView) -> str:
-    """What a secret is called: ``Telegram bot token``, else the name of its variable."""
+    """Return the display name: ``Telegram bot token``, else the name of the variable."""
     return secret_words(view.label, view.platform) or view.name
 
 
 def used_by(view: SecretView) -> str:
-    """What a secret is for."""
+    """Return what a secret is used by."""
     if view.platform:
         return source_name(view.platform)
     return "Models" if view.label else "Not known here"
 
 
 def movable(view: SecretView | None) -> bool:
-    """Whether there is something in a file that the keyring could have."""
+    """Return whether a file holds a value that can be moved to the keyring."""
     return view is not None and any(each.where in MOVED for each in view.places)
 
 
 def can_move_back(view: SecretView | None) -> bool:
-    """Whether we keep it, so that ``.env`` could have it."""
+    """Return whether Hermes Desktop stores the secret, so that it can be moved to ``.env``."""
     if view is None:
         return False
     return any(each.where in {"keyring", "plain file"} for each in view.places) and not any(
@@ -156,17 +156,17 @@ def can_move_back(view: SecretView | None) -> bool:
 
 
 def removable(view: SecretView | None) -> bool:
-    """Whether we keep it."""
+    """Return whether Hermes Desktop stores the secret."""
     return view is not None and any(each.where in {"keyring", "plain file"} for each in view.places)
 
 
 def is_fixed(view: SecretView | None) -> bool:
-    """Whether what is set here would not count, because the environment says something."""
+    """Return whether a value set here has no effect because the environment sets one."""
     return view is not None and bool(view.places) and view.places[0].where in _FIXED
 
 
 def places_words(view: SecretView, *, show_end: bool = False) -> str:
-    """All places in a cell of a table."""
+    """Return all places for a cell of a table."""
     found: list[str] = []
     for place in view.places:
         words = _WHERE[place.where].removeprefix("the ").removeprefix("a ")
@@ -176,7 +176,7 @@ def places_words(view: SecretView, *, show_end: bool = False) -> str:
 
 
 def left_after_removal(view: SecretView) -> str:
-    """What counts once it is taken out of keyring and plain file, as a sentence."""
+    """Return a sentence on what takes effect once keyring and plain file no longer hold it."""
     left: Sequence[SecretPlace] = [
         each for each in view.places if each.where not in {"keyring", "plain file"}
     ]

@@ -1,4 +1,4 @@
-"""Where each secret is, as last looked up; looked up anew when something changes."""
+"""The feed of secrets: their places as last read, and read again on changes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _SLOW_MS = 400
 
 
 class SecretsFeed(QObject):
-    """Main thread only; a keyring that does not answer takes some seconds, and nothing waits.
+    """Reads the places off the main thread, as a keyring may take seconds. Main thread only.
 
     Args:
-        context: The frame's.
-        parent: Lives as long.
+        context: Context of the settings.
+        parent: Qt parent.
 
     Signals:
-        looked: It is known: :attr:`views`.
-        slow: Looking takes its time.
-        over: Looking is over.
-        broken: A file cannot be understood: the error.
+        looked: :attr:`views` is up to date.
+        slow: Reading takes a while.
+        over: Reading has ended.
+        broken: A file cannot be parsed; carries the error.
     """
 
     looked = Signal()
@@ -55,20 +55,20 @@ class SecretsFeed(QObject):
 
     @property
     def views(self) -> Mapping[str, SecretView]:
-        """By variable."""
+        """The state of each secret, by variable."""
         return self._views
 
     @property
     def known(self) -> bool:
-        """Whether it was looked at all."""
+        """Whether the secrets were read at least once."""
         return self._known
 
     def view(self, name: str) -> SecretView:
-        """One of them; one that is nowhere has no places."""
+        """Return the state of a secret; one that is stored nowhere has no places."""
         return self._views.get(name) or SecretView(name)
 
     def refresh(self) -> None:
-        """Look again; asking while that runs looks once more afterwards."""
+        """Read again; a call during a read triggers one more read afterwards."""
         self._begun = True
         if self._looking:
             self._again = True
@@ -84,7 +84,7 @@ class SecretsFeed(QObject):
             self._over()
             self.broken.emit(error)
         except Exception:
-            if isValid(self):  # else the window went while it was looked
+            if isValid(self):  # else the window was destroyed during the read
                 self._over()
             raise
         else:

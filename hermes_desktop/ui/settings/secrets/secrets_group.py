@@ -1,4 +1,4 @@
-"""All secrets of the home: where each is, whether it can be had, what uses it; and the keyring."""
+"""All secrets of the home with place, state and user, and the state of the keyring."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ PAGE = "privacy"
 
 
 class KeyringLine(QWidget):
-    """How the keyring is, with what can be done about it.
+    """The state of the keyring, with a button to check or unlock it.
 
     Args:
-        theme: Colours.
+        theme: Colors.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -59,7 +59,7 @@ class KeyringLine(QWidget):
         self.show_state(None, "")
 
     def show_state(self, state: ReadState | None, backend: str) -> None:
-        """Say how it is; None: nothing was asked of it yet."""
+        """Show the state; None: the keyring has not been used yet."""
         if state is None:
             self.shape.show_shape("stopped")
             self.words.setText(self.tr("The keyring was not asked for anything yet."))
@@ -75,7 +75,7 @@ class KeyringLine(QWidget):
 
 
 class SecretsGroup(SettingsPart):
-    """The keyring, the table, and under it the chosen secret with all that can be done to it."""
+    """The keyring, the table, and below it the selected secret with its actions."""
 
     def __init__(self, context: SettingsContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
@@ -100,7 +100,7 @@ class SecretsGroup(SettingsPart):
         self._arrange()
         self._connect()
 
-    # ------------------------------------------------------------------------------- the frame
+    # ------------------------------------------------------------------------------- part
 
     @override
     def begin(self) -> None:
@@ -156,11 +156,11 @@ class SecretsGroup(SettingsPart):
 
     @override
     def set_locked(self, reason: str) -> None:
-        """The keyring is no file of the home: it can be changed all the same."""
+        """Lock what is in files; the keyring is not a file of the home and can still be changed."""
         for name, field in self._fields.items():
             field.show_view(self.feed.view(name), managed=reason)
 
-    # --------------------------------------------------------------------------------- inside
+    # --------------------------------------------------------------------------------- internals
 
     def _arrange(self) -> None:
         self.column.addWidget(words_label(self.tr("Secrets")))
@@ -223,7 +223,7 @@ class SecretsGroup(SettingsPart):
         self.detail.setVisible(field is not None)
 
     def _field(self, view: SecretView) -> SecretField:
-        """The field of a secret, made when it is first chosen."""
+        """Return the field of a secret, created on first selection."""
         field = self._fields.get(view.name)
         if field is None:
             field = SecretField(_facts(view), self.context.theme)
@@ -258,7 +258,7 @@ class SecretsGroup(SettingsPart):
 
 
 def _keyring_state(views: Mapping[str, SecretView]) -> tuple[ReadState | None, str]:
-    """How the keyring is by what it gave: one that gave something works."""
+    """Return the state of the keyring from its answers: if it returned a secret, it works."""
     kept = [place for view in views.values() for place in view.places if place.where == "keyring"]
     asked = [place for place in kept if place.state not in {"missing", "damaged"}]
     found = next((place for place in asked if place.state == "stored"), None)
@@ -269,11 +269,11 @@ def _keyring_state(views: Mapping[str, SecretView]) -> tuple[ReadState | None, s
 _ON_PLATFORMS = frozenset(
     secret.variable for facts in PLATFORMS.values() for secret in facts.secrets
 )
-"""Those that are pasted on the page of platforms, where they can be tested, too."""
+"""Secrets that are pasted on the platforms page, where they can also be tested."""
 
 
 def _facts(view: SecretView) -> SecretFacts:
-    """What is known of a secret; of one that is not declared only its name."""
+    """Return what is known of a secret; only the name if it is not declared."""
     known = {each.variable: each for facts in PLATFORMS.values() for each in facts.secrets}
     found = known.get(view.name)
     if found is not None:
