@@ -1,10 +1,11 @@
-"""Runs a line of the README in a bare Debian 12 that is made for it, as on a fresh machine.
+"""Run a line of the README in a fresh, minimal Debian 12, as on a new machine.
 
-The base is made once by debootstrap and kept in HERMES_TEST_CACHE. Each run gets a copy of it, the
-files that git tracks, and what ``carried`` names of this machine. Everything is mounted in a
-namespace of the run's own, so that nothing stays mounted, however it ends.
+The base is created once by debootstrap and kept in HERMES_TEST_CACHE. Each run gets a copy of it,
+the tracked files of the repository, and the configuration of this machine that ``carried`` selects.
+Everything is mounted in a namespace of the run's own, so that nothing stays mounted, however it
+ends.
 
-    python -m tests.ci.bare_root possible       # if not: says why, exit code 1
+    python -m tests.ci.bare_root possible       # if not: prints why, exit code 1
     python -m tests.ci.bare_root tests REPORT   # the test line; REPORT gets pytest's JUnit report
     python -m tests.ci.bare_root demo PICTURE   # the demo line, as pasted and with --screenshot
 """
@@ -50,7 +51,7 @@ exit "$code"
 
 
 def mirror(targets: str) -> str | None:
-    """Where this machine gets Debian 12 from, of what ``apt-get indextargets`` prints."""
+    """Return the mirror of Debian 12 in the output of ``apt-get indextargets``."""
     for line in targets.splitlines():
         address, release, component = line.split("|")
         if (release, component) == (RELEASE, "main"):
@@ -59,7 +60,7 @@ def mirror(targets: str) -> str | None:
 
 
 def why_impossible() -> str | None:
-    """Why no bare root can be made here; nothing is the answer where it can."""
+    """Return why no bare root can be created here; None if it can."""
     if os.geteuid() != 0:
         return "only root may make one"
     if missing := [name for name in PROGRAMS if shutil.which(name) is None]:
@@ -73,7 +74,7 @@ def why_impossible() -> str | None:
 
 
 def kept_base() -> Path:
-    """The unpacked minimal system, made when there is none yet."""
+    """Return the unpacked minimal system, created if necessary."""
     named = os.environ.get("HERMES_TEST_CACHE")
     cache = Path(named) if named else _OUT / "cache"
     base = cache / f"debian-{RELEASE}-minbase"
@@ -91,8 +92,8 @@ class BareRoot:
     """A root to run lines in.
 
     Attributes:
-        path: Where it lies.
-        shown: Folders of this machine that can be read inside, at the same place.
+        path: Its path on this machine.
+        shown: Folders of this machine that are readable inside, at the same path.
     """
 
     path: Path
@@ -100,7 +101,7 @@ class BareRoot:
 
     @property
     def checkout(self) -> Path:
-        """The tracked files inside, and what was made beside them."""
+        """The tracked files inside, with the files that were generated."""
         return self.path / INSIDE.relative_to("/")
 
     def run(self, line: str, variables: Mapping[str, str], log: IO[bytes] | None = None) -> int:
@@ -126,7 +127,7 @@ class BareRoot:
 
 @contextlib.contextmanager
 def bare_root() -> Iterator[BareRoot]:
-    """A copy of the base with what is carried into it and the tracked files; removed at the end."""
+    """Create a copy of the base with configuration and tracked files; it is removed afterwards."""
     _OUT.mkdir(parents=True, exist_ok=True)
     for left in _OUT.glob("bare-*"):
         _remove(left)
@@ -135,7 +136,7 @@ def bare_root() -> Iterator[BareRoot]:
         subprocess.run(["cp", "-a", "--reflink=auto", kept_base(), path], check=True)
         places = carried.local_places(carried.pip_values(carried.pip_says("list")))
         shown = carried.mounted_folders(places)
-        # A folder that every system has is not covered by this machine's.
+        # A folder that every system has must not be covered by this machine's.
         shown = [each for each in shown if not (path / each.relative_to("/")).exists()]
         _carry_files(path)
         root = BareRoot(path, tuple(shown))
@@ -144,7 +145,7 @@ def bare_root() -> Iterator[BareRoot]:
 
 
 def run_tests(report: Path) -> int:
-    """The test line; its exit code."""
+    """Run the test line; return its exit code."""
     with bare_root() as root:
         options = os.environ.get("PYTEST_ADDOPTS", "")
         variables = {"PYTEST_ADDOPTS": f"{options} --junitxml=report.xml".strip()}
@@ -156,7 +157,7 @@ def run_tests(report: Path) -> int:
 
 
 def run_demo(picture: Path) -> int:
-    """The demo line: without a screen it says so, with ``--screenshot`` it paints the window."""
+    """Run the demo line: without a screen it must fail, with ``--screenshot`` paint the window."""
     line = readme_line("demo")
     with bare_root() as root, tempfile.TemporaryFile() as log:
         codes = [root.run(f"{line}{more}", {}, log) for more in ("", f" --screenshot {SHOT}")]
@@ -185,7 +186,7 @@ def _carry_files(root: Path) -> None:
     shutil.rmtree(root / "etc/apt")
     subprocess.run(["cp", "-a", "/etc/apt", root / "etc/apt"], check=True)
     copied = [Path("/etc/hosts"), Path("/etc/resolv.conf")]
-    # As files: links would point at certificates that the base may not have.
+    # As files: links would point to certificates that the base may not have.
     copied += Path("/etc/ssl/certs").glob("*")
     copied += Path("/usr/share/keyrings").glob("*")
     copied += carried.pip_files(carried.pip_says("debug"))
@@ -215,7 +216,7 @@ def _copy_tracked_files(checkout: Path) -> None:
 
 @contextlib.contextmanager
 def _folder_in(place: Path) -> Iterator[Path]:
-    # Only root may look inside; the root within is open, since apt fetches as somebody else.
+    # Only root may access the folder; the root within is open, since apt fetches as another user.
     folder = Path(tempfile.mkdtemp(prefix="bare-", dir=place))
     try:
         yield folder

@@ -1,7 +1,7 @@
-"""What a bare root gets of this machine: how packages are fetched here, and nothing else.
+"""The parts of this machine's configuration for a bare root: how packages are fetched.
 
-That is the configuration of apt and pip, the certificates and the proxies. No mirror is named in
-the project: a machine that has one says so in these files.
+That is the configuration of apt and pip, the certificates and the proxies, and nothing else. No
+mirror is named in the project: it is configured in these files of the machine.
 """
 
 import ast
@@ -21,14 +21,14 @@ _TOO_HIGH = 2  # parts of a path: "/" and "/opt" are not mounted as a whole
 
 
 def carried_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Proxies, certificates and the settings of pip, from the environment."""
+    """Return proxies, certificates and the settings of pip from the environment."""
     return {name: value for name, value in environ.items() if _VARIABLE.fullmatch(name)}
 
 
 def pip_files(debug: str) -> list[Path]:
-    """The configuration files that exist, from what ``pip config debug`` prints.
+    """Return the existing configuration files in the output of ``pip config debug``.
 
-    A file of the virtual environment that was asked (``site``) belongs to that environment alone.
+    A file of the current virtual environment (``site``) belongs to that environment alone.
     """
     section, files = "", []
     for line in debug.splitlines():
@@ -41,7 +41,7 @@ def pip_files(debug: str) -> list[Path]:
 
 
 def pip_values(listed: str) -> list[str]:
-    """The values that ``pip config list`` prints; one setting may hold several."""
+    """Return the values in the output of ``pip config list``; one setting may hold several."""
     values = []
     for line in listed.splitlines():
         _, sign, value = line.partition("=")
@@ -51,7 +51,7 @@ def pip_values(listed: str) -> list[str]:
 
 
 def local_places(values: Iterable[str]) -> list[Path]:
-    """Files and folders of this machine that the values name, as paths or ``file://`` URLs."""
+    """Return existing files and folders that the values name, as paths or ``file://`` URLs."""
     places = []
     for value in values:
         address = urlsplit(value)
@@ -63,10 +63,10 @@ def local_places(values: Iterable[str]) -> list[Path]:
 
 
 def mounted_folders(places: Iterable[Path]) -> list[Path]:
-    """The folders to show inside, each once, none within another.
+    """Return the folders to mount inside, each once, none within another.
 
-    The pages of an index point at files beside its folder, so the folder above it is shown, unless
-    that is ``/`` or stands directly in it.
+    The pages of an index refer to files next to its folder, so its parent folder is mounted, unless
+    that is ``/`` or directly below it.
     """
     above = {
         place.parent if len(place.parent.parts) > _TOO_HIGH else place
@@ -77,6 +77,6 @@ def mounted_folders(places: Iterable[Path]) -> list[Path]:
 
 
 def pip_says(*words: str) -> str:
-    """Ask the pip of this interpreter about its configuration."""
+    """Run ``pip config`` of this interpreter."""
     command = [sys.executable, "-m", "pip", "config", *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout

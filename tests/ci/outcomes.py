@@ -1,8 +1,8 @@
-"""Compares two test runs: what each skipped and what ran in neither.
+"""A comparison of two test runs: what each skipped and what ran in neither.
 
 ``python -m tests.ci.outcomes FIRST.xml SECOND.xml`` reads the JUnit reports of the README's test
 line and of CI's own environment, prints both lists of skips and fails if a test ran in neither. The
-figures in ``tests/benchmarks`` are measured on request and are only counted.
+benchmarks in ``tests/benchmarks`` run on request and are only counted.
 """
 
 import sys
@@ -20,7 +20,7 @@ class Outcomes:
     """One run: the tests that ran, and why each of the others did not.
 
     Attributes:
-        ran: Their ids, whatever came of them.
+        ran: Their ids, regardless of the result.
         skipped: The reason for each id.
     """
 
@@ -32,7 +32,7 @@ def read(report: str) -> Outcomes:
     """Read a JUnit report.
 
     Raises:
-        ValueError: It holds no test.
+        ValueError: It contains no test.
     """
     ran, skipped = set(), {}
     for case in ET.fromstring(report).iter("testcase"):
@@ -44,14 +44,14 @@ def read(report: str) -> Outcomes:
             skipped[name] = skip.get("message") or "no reason was given"
     if not ran and not skipped:
         raise ValueError("the report holds no test")
-    # A module that is skipped as a whole, or a test whose end failed, may stand there twice.
+    # A module that is skipped as a whole, or a test with a failed teardown, may be listed twice.
     return Outcomes(frozenset(ran), {name: why for name, why in skipped.items() if name not in ran})
 
 
 def ran_in_neither(first: Outcomes, second: Outcomes) -> dict[str, str]:
-    """Tests that no run ran, with the reason of the run that came closest.
+    """Return the tests that no run ran, with the reason of the run that came closest.
 
-    A test that the second run did not select is one that its marker forgot.
+    A test that the second run did not select lacks a marker.
     """
     missed = {}
     for name, why in {**second.skipped, **first.skipped}.items():
@@ -61,7 +61,7 @@ def ran_in_neither(first: Outcomes, second: Outcomes) -> dict[str, str]:
 
 
 def skips(title: str, run: Outcomes) -> str:
-    """What a run skipped, one reason a line, with the files and how many tests each holds."""
+    """Return what a run skipped, one reason per line, with the files and the number of tests."""
     wanted = {name: why for name, why in run.skipped.items() if not name.startswith(ON_REQUEST)}
     groups: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for name, why in wanted.items():

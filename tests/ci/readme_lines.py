@@ -1,4 +1,4 @@
-"""The commands that the README asks people to paste, read from the README itself.
+"""The commands in the README that users paste, read from the README itself.
 
 ``python -m tests.ci.readme_lines NAME`` prints one of them.
 """

@@ -1,4 +1,4 @@
-"""What a bare root gets of the machine that it is made on."""
+"""Tests of the configuration that a bare root gets from its machine."""
 
 from pathlib import Path
 

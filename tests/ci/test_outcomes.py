@@ -1,4 +1,4 @@
-"""What two runs of the tests say together."""
+"""Tests of the comparison of two test runs."""
 
 from pathlib import Path
 

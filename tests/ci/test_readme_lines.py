@@ -1,4 +1,4 @@
-"""The lines that CI runs are those of the README."""
+"""Tests that CI runs the commands of the README."""
 
 import pytest
 

@@ -1,1 +1,1 @@
-"""Doubles for the world outside, written once and injected."""
+"""Test doubles for everything outside the program, injected by tests."""

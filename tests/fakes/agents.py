@@ -1,4 +1,4 @@
-"""A model that does what a test says, under the real agent: only the world outside is a double."""
+"""A scripted model for the real agent: only the outside world is replaced."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -34,15 +34,16 @@ CHOICE = ModelChoice(
 
 @dataclass
 class ScriptedModel:
-    """Answers "reply 1", "reply 2", …, unless a test says otherwise; remembers what it was asked.
+    """Answers "reply 1", "reply 2", …, unless scripted otherwise, and records its requests.
 
     Attributes:
-        pieces: What the next answers consist of, one list per answer; numbered replies when empty.
+        pieces: The text pieces of the next answers, one list per answer; numbered replies when
+            empty.
         failure: Raised instead of an answer, as long as it is set.
         on_ask: Called on the turn's thread with each request.
         calls: The tool calls that end each of the next answers; none when empty.
         hold: Answers wait until this is set (or until they are cancelled).
-        asked: Set whenever a request has come.
+        asked: Set whenever a request has arrived.
     """
 
     choice: ModelChoice = CHOICE
@@ -93,12 +94,12 @@ class ScriptedModel:
         self.closed += 1
 
     def texts(self, number: int = -1) -> list[str]:
-        """What a request said after the system prompt, as "role: text"."""
+        """Return the messages of a request after the system prompt, as "role: text"."""
         return [f"{m['role']}: {m['content']}" for m in self.requests[number].messages[1:]]
 
 
 class CountingFactory:
-    """Makes real agents over a scripted model, and remembers them."""
+    """A factory of real agents over a scripted model, which records them."""
 
     def __init__(self, db: SessionDB, model: ScriptedModel) -> None:
         self._db = db
@@ -126,7 +127,7 @@ class CountingFactory:
 
 
 class RotatingAgent(AIAgent):
-    """An agent whose conversation goes on under a new id after each turn."""
+    """An agent whose session continues under a new id after each turn."""
 
     def run_conversation(self, *args: Any, **kwargs: Any) -> AgentResult:
         result = super().run_conversation(*args, **kwargs)
@@ -139,7 +140,7 @@ class RotatingAgent(AIAgent):
 
 
 class DeafAgent(AIAgent):
-    """An agent that hangs and hears no interruption until ``wakes`` is set."""
+    """An agent that hangs and ignores interrupts until ``wakes`` is set."""
 
     wakes = threading.Event()
 

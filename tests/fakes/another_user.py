@@ -1,4 +1,4 @@
-"""Rights that count: as somebody who is not root, whoever runs the tests."""
+"""File permissions that take effect even if the tests run as root."""
 
 import contextlib
 import os
@@ -12,7 +12,10 @@ NOBODY = 65534
 
 @contextlib.contextmanager
 def folder_for_others() -> Iterator[Path]:
-    """A folder of that user's, where everybody gets to: those of tests are closed to others."""
+    """Yield a folder of the unprivileged user, at a place that every user can access.
+
+    The folders of tests are not accessible to other users.
+    """
     folder = Path(tempfile.mkdtemp(prefix="hermes-rights-", dir="/tmp"))
     try:
         give_away(folder)
@@ -22,14 +25,14 @@ def folder_for_others() -> Iterator[Path]:
 
 
 def give_away(path: Path) -> None:
-    """Let a file belong to that user, where we may give anything away."""
+    """Change the owner of a file to the unprivileged user, if the process may."""
     if os.geteuid() == 0:
         os.chown(path, NOBODY, NOBODY)
 
 
 @contextlib.contextmanager
 def not_root() -> Iterator[None]:
-    """The whole process, all of its threads, has the rights of that user meanwhile."""
+    """Run the whole process, with all of its threads, as the unprivileged user."""
     user, group = os.geteuid(), os.getegid()
     if user != 0:
         yield

@@ -1,14 +1,14 @@
-"""Telegram as an independent emulator of the Bot API knows it (PyPI ``lo-bot-api-emulator``).
+"""Telegram as implemented by an independent emulator of the Bot API (PyPI ``lo-bot-api-emulator``).
 
     with bot_api() as telegram:                       # a process of its own
         config = telegram_config(telegram.base_url)
-        telegram.say("hello", chat=42)                 # a person writes
-        assert telegram.texts(42) == ["reply 1"]       # what stands in the chat now
+        telegram.say("hello", chat=42)                 # a message by a sender
+        assert telegram.texts(42) == ["reply 1"]       # the current content of the chat
         telegram.restart(); telegram.kill()
 
-The emulator checks what it is sent and keeps updates until they are acknowledged. It forgets what
-was sent, so this starter notes that down. What it does not know (401, 429, "message is not
-modified", wrong entities) is in ``tests/fakes/telegram_server.py``.
+The emulator validates requests and keeps updates until they are acknowledged. It does not record
+what was sent, so this starter does. What it does not support (401, 429, "message is not modified",
+wrong entities) is in ``tests/fakes/telegram_server.py``.
 """
 
 import contextlib
@@ -27,12 +27,12 @@ from typing import Any
 TOKEN = "123456:AAEmulatedTokenOfABotThatIsNone12345"
 _CHECKOUT = Path(__file__).parents[2]
 _UNKNOWN_TO_IT = frozenset({"link_preview_options"})
-"""What the Bot API takes and the emulator refuses with "not supported yet"."""
+"""Parameters that the Bot API accepts and the emulator refuses with "not supported yet"."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """Something that the bot asked for and got."""
+    """A successful request by the bot."""
 
     method: str
     fields: dict[str, Any]
@@ -68,7 +68,7 @@ class BotApi:
             time.sleep(0.02)
 
     def kill(self) -> None:
-        """End it; what it kept is gone."""
+        """End the process; its state is lost."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -77,17 +77,17 @@ class BotApi:
         self.kill()
         self.start()
 
-    # People
+    # Senders
 
     def update(self, **update: Any) -> int:
-        """Something happens; its number."""
+        """Add an update; return its number."""
         body = {"token": TOKEN, "update": update}
         number = self._ask("/__fixture/updates", body)["result"]["update_id"]
         assert isinstance(number, int)
         return number
 
     def say(self, text: str, chat: int = 42, user: int | None = None, **more: Any) -> int:
-        """A person writes; the message's id."""
+        """Send a message to the bot; return its id."""
         number = next(self._ids)
         message = {
             "message_id": number,
@@ -101,7 +101,7 @@ class BotApi:
         return number
 
     def press(self, data: str, chat: int = 42, user: int | None = None) -> None:
-        """A person presses a button."""
+        """Press a button."""
         self.update(
             callback_query={
                 "id": str(next(self._ids)),
@@ -117,18 +117,18 @@ class BotApi:
         )
 
     def file(self, name: str, data: bytes) -> str:
-        """A file that may come with a message; its id."""
+        """Add a file that a message can carry; return its id."""
         self._ask("/__file", {"name": name, "data": data.hex()})
         return name
 
-    # What stands there
+    # State
 
     def calls(self, *methods: str) -> list[Call]:
         found = [Call(**each) for each in self._ask("/__calls")]
         return [each for each in found if not methods or each.method in methods]
 
     def messages(self, chat: int = 42) -> dict[int, str]:
-        """What stands in a chat, by id."""
+        """Return the current messages of a chat by id."""
         standing: dict[int, str] = {}
         for call in self.calls():
             if str(call.fields.get("chat_id")) != str(chat):
@@ -145,7 +145,7 @@ class BotApi:
         return list(self.messages(chat).values())
 
     def pending(self) -> int:
-        """How many updates nobody has acknowledged."""
+        """Return how many updates are not acknowledged."""
         info = self._ask(f"/bot{TOKEN}/getWebhookInfo", {})
         number = info["result"]["pending_update_count"]
         assert isinstance(number, int)
@@ -163,7 +163,7 @@ class BotApi:
 
 @contextlib.contextmanager
 def bot_api() -> Iterator[BotApi]:
-    """The emulator on a free port; ended at the end."""
+    """Run the emulator on a free port during the block."""
     telegram = BotApi()
     telegram.start()
     try:
@@ -181,7 +181,7 @@ def _free_port() -> int:
 
 
 def _serve(port: int) -> None:
-    """Run the emulator in this process, with a memory for what it is asked."""
+    """Run the emulator in this process, with a record of its requests."""
     from aiohttp import web
     from lo_bot_api_emulator import LoBotApiEmulator
 

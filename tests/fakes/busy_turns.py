@@ -1,4 +1,4 @@
-"""Turns of a real agent in every state in which somebody may stop them."""
+"""Turns of a real agent in every state in which they can be stopped."""
 
 import contextlib
 import socket
@@ -25,10 +25,10 @@ _PATIENCE_S = 20.0
 
 @dataclass
 class Busy:
-    """A turn that is in its state.
+    """A turn that has reached its state.
 
     Attributes:
-        stopped_after_s: From the stop to the end of the turn; set by :meth:`stop`.
+        stopped_after_s: Time from the stop to the end of the turn; set by :meth:`stop`.
     """
 
     stage: ToolStage
@@ -37,7 +37,7 @@ class Busy:
     stopped_after_s: float = 0.0
 
     def stop(self) -> AgentResult:
-        """Stop it and wait for its end."""
+        """Stop the turn and wait for its end."""
         began = time.monotonic()
         self.agent.interrupt()
         self._thread.join(_PATIENCE_S)
@@ -46,7 +46,7 @@ class Busy:
         return self.result
 
     def begin(self, is_there: Callable[[], bool]) -> None:
-        """Begin the turn and wait until it is in its state."""
+        """Start the turn and wait until it has reached its state."""
 
         def run() -> None:
             self.result = self.agent.run_conversation("Do it")
@@ -57,7 +57,7 @@ class Busy:
 
 
 def wait_until(is_there: Callable[[], bool]) -> None:
-    """Wait for something; fails after a long time."""
+    """Wait for a condition; fail after a long time."""
     end = time.monotonic() + _PATIENCE_S
     never = threading.Event()
     while not is_there():
@@ -109,7 +109,7 @@ def _waiting_for_a_process(stage: ToolStage) -> Iterator[Busy]:
 
 @contextmanager
 def _fetching(stage: ToolStage, *, name_is_found: bool) -> Iterator[Busy]:
-    """A page of a server that says nothing; or whose name is looked up for ever."""
+    """Fetch a page of a server that does not respond, or whose name lookup does not end."""
     never, asked = threading.Event(), threading.Event()
 
     def here(_parts: SplitResult) -> str:
@@ -182,7 +182,7 @@ STATES: dict[str, Callable[[ToolStage], contextlib.AbstractContextManager[Busy]]
 
 @contextmanager
 def busy_turn(state: str, folder: Path) -> Iterator[Busy]:
-    """A turn in one of the states."""
+    """Yield a turn in one of the states."""
     stage = ToolStage(folder)
     try:
         with STATES[state](stage) as busy:

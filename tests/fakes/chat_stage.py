@@ -1,4 +1,4 @@
-"""A chat page on a real home, with a model on loopback that tests script."""
+"""A chat page on a real home, with a scriptable model on loopback."""
 
 import asyncio
 import contextlib
@@ -23,11 +23,11 @@ from tests.fakes.model_server import ModelServer
 
 
 class ChatStage:
-    """Use as an asynchronous context manager.
+    """The page with its services. Use as an asynchronous context manager.
 
     Attributes:
-        server: Answers; repeats the question when nothing is scripted.
-        opened: Addresses that the page was told to open.
+        server: The model; repeats the question when nothing is scripted.
+        opened: Addresses that the page was asked to open.
     """
 
     def __init__(self, home: Path, theme: Theme) -> None:
@@ -72,7 +72,7 @@ class ChatStage:
         self.bridge.close()
 
     def configure(self) -> None:
-        """Name the server as the model, as config.yaml does."""
+        """Configure the server as the model in config.yaml."""
         model = {"default": "fake-model", "base_url": self.server.base_url, "provider": "custom"}
         self.paths.config_yaml.write_text(json.dumps({"model": model}), encoding="utf-8")
 
@@ -80,7 +80,7 @@ class ChatStage:
     def make_session(
         self, session_id: str, *texts: str, source: str = "cli", age_s: float = 86_400.0, **fields
     ) -> str:
-        """A stored session; texts alternate between the person and the assistant."""
+        """Store a session; texts alternate between the user and the assistant."""
         title = fields.pop("title", None)
         with self.another_program() as db:
             db.create_session(session_id, source, **fields)
@@ -94,7 +94,7 @@ class ChatStage:
 
     @contextlib.contextmanager
     def another_program(self):
-        """The same database, opened as another process would."""
+        """Open the same database as another process would."""
         db = SessionDB(self.paths.state_db)
         try:
             yield db
@@ -105,12 +105,12 @@ class ChatStage:
         await self.page.show_session(await self.services.catalog.summary(session_id))
         await self.until(self.settled)
 
-    # -------------------------------------------------------------------------------- looking
+    # -------------------------------------------------------------------------------- queries
     def texts(self) -> list[str]:
         return [widget.plain() for widget in self.page.view.messages]
 
     def settled(self) -> bool:
-        """Whether everything that should have a widget has one."""
+        """Return whether every entry that should have a widget has one."""
         view = self.page.view
         wanted = [entry.key for entry in view.window_of_entries.shown]
         live = [item.key for item in view.live.items()]
@@ -129,9 +129,9 @@ class ChatStage:
             while not condition():
                 await asyncio.sleep(0.01)
 
-    # ---------------------------------------------------------------------------------- doing
+    # ---------------------------------------------------------------------------------- actions
     def say(self, text: str) -> None:
-        """Type and press Enter."""
+        """Type a message and press Enter."""
         self.page.composer.set_text(text)
         self.page.composer.field.send_wanted.emit()
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 
 class MovableClock:
-    """Begins at a fixed moment; :meth:`advance` moves all of its times."""
+    """Starts at a fixed moment; :meth:`advance` moves all of its times."""
 
     def __init__(self) -> None:
         self._now = datetime(2026, 3, 1, 12, 0, 0)  # noqa: DTZ001 - local by format

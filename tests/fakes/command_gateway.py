@@ -1,4 +1,4 @@
-"""A whole gateway that takes commands, with a telegram whose people are real enough."""
+"""A whole gateway that takes commands, with a fake Telegram and its senders."""
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping
@@ -28,7 +28,7 @@ KEY = "agent:main:telegram:dm:c1"
 
 
 def choose(override: Mapping[str, str]) -> ModelChoice:
-    """The model of the settings, unless one was chosen."""
+    """Return the model of the settings, unless another one was chosen."""
     if override.get("provider") == "nobody":
         raise NotConfiguredError(
             "The provider “nobody” is not known.", "It is not in /secret/config.yaml."
@@ -42,7 +42,7 @@ def choose(override: Mapping[str, str]) -> ModelChoice:
 
 @dataclass
 class FakePlatforms:
-    """Two platforms that can be left and joined."""
+    """Two platforms that can be paused and resumed."""
 
     paused: list[str] = field(default_factory=list)
 
@@ -67,7 +67,7 @@ class FakePlatforms:
 
 @dataclass
 class CommandGateway:
-    """A running gateway, and what commands see of the program around it."""
+    """A running gateway, and the environment that commands access."""
 
     gateway: RunningGateway
     home: Path
@@ -75,24 +75,24 @@ class CommandGateway:
     restarts: list[bool] = field(default_factory=list)
 
     async def tell(self, text: str, **source: object) -> str:
-        """Write to the telegram bot, as u1 in the chat c1 unless said else; what is answered."""
+        """Write to the Telegram bot, by default as u1 in the chat c1; return the answer."""
         return await self.start(text, **source) or ""
 
     def start(self, text: str, **source: object) -> "asyncio.Task[str | None]":
-        """The same, without waiting for the answer."""
+        """Write to the bot without waiting for the answer."""
         fields = {"chat_id": "c1", "user_id": "u1", "user_name": "Ann", **source}
         telegram = self.gateway.telegram
         event = MessageEvent(text, source=SessionSource(telegram.platform, **fields))  # type: ignore[arg-type]
         return telegram.handle_message(event)
 
     def session_id(self, key: str = KEY) -> str:
-        """The session that a chat is in."""
+        """Return the id of the session of a chat."""
         found = self.gateway.store.peek_session_id(key)
         assert found is not None
         return found
 
     def texts(self, key: str = KEY) -> list[str]:
-        """What the model would be told of the chat's conversation."""
+        """Return the texts of the chat's session, as the model would receive them."""
         return [str(row["content"]) for row in self.gateway.db.get_messages(self.session_id(key))]
 
 
@@ -105,7 +105,7 @@ async def command_gateway(
     quick: QuickRunner | None = None,
     **parts: object,
 ) -> AsyncIterator[CommandGateway]:
-    """Start a gateway that takes commands, stop it afterwards."""
+    """Start a gateway that takes commands, and stop it afterwards."""
     async with running_gateway(home / "state.db", config=config, clock=clock, **parts) as gateway:
         facts = ProgramFacts("1.2.3", profile="work", home=home, choose_model=choose)
         platforms = FakePlatforms()

@@ -1,4 +1,4 @@
-"""Files of settings as people have them: long and short, tidy and not, with what editors leave."""
+"""Realistic settings files: long and short, tidy and untidy, with artifacts of editors."""
 
 from collections.abc import Iterator
 
@@ -188,7 +188,7 @@ BASES = {
 
 
 def corpus() -> Iterator[tuple[str, str]]:
-    """Names and texts, without byte-order marks: those are bytes, not text."""
+    """Yield names and texts, without byte-order marks: those are bytes, not text."""
     for name, text in BASES.items():
         yield name, text
         yield f"{name}, as Windows ends lines", text.replace("\n", "\r\n")

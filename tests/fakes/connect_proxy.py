@@ -1,4 +1,4 @@
-"""An HTTP proxy on loopback that takes only CONNECT, and leads everything to one port."""
+"""An HTTP proxy on loopback that accepts only CONNECT, and forwards everything to one port."""
 
 import contextlib
 import socket
@@ -35,11 +35,11 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 class ConnectProxy:
-    """Runs between ``with`` and its end.
+    """A proxy that runs during a ``with`` block.
 
     Attributes:
-        seen: What was asked for, with what was said of who asks.
-        status: The answer to each wish.
+        seen: The requests, with their proxy credentials.
+        status: The answer to each request.
     """
 
     def __init__(self, target: int = 0, status: str = "200 Connection established") -> None:

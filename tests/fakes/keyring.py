@@ -1,4 +1,4 @@
-"""Keyrings that do what real ones do at their worst."""
+"""Keyrings with the failures of real ones."""
 
 import json
 import threading
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class KeyringLocked(Exception):  # noqa: N818 - the library's name
-    """Named as the library names it."""
+    """The error of a locked keyring, named as in the library."""
 
 
 class FakeKeyring:
-    """Keeps values in memory; can be locked, also for single calls, slow for ever, forgetful."""
+    """Keeps values in memory; can be locked, also for single calls, block forever, or lose data."""
 
     name = "Fake Keyring"
 
@@ -50,7 +50,7 @@ class FakeKeyring:
 
 
 class KeyringInFile(FakeKeyring):
-    """Outlives the process that used it."""
+    """A keyring in a file, which outlives the process that used it."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()

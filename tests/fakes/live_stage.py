@@ -1,4 +1,4 @@
-"""A hosted gateway with two platforms and a keyring, whose settings tests change while it runs."""
+"""A hosted gateway with two platforms and a keyring, whose settings change while it runs."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -39,7 +39,7 @@ class LiveStage:
         return hosted.runner
 
     def edit(self, **groups: Any) -> None:
-        """As an editor would: config.yaml written anew."""
+        """Rewrite config.yaml as an editor would."""
         file = self.host.paths.config_yaml
         data = yaml.safe_load(file.read_text())
         file.write_text(yaml.safe_dump({**data, **groups}))
@@ -51,7 +51,7 @@ class LiveStage:
         return [each.title if isinstance(each, Notice) else "" for each in self.host.notices]
 
     async def talk(self, chat: ChatServer, words: str) -> str:
-        """Say something and wait for the answer."""
+        """Send a message and wait for the answer."""
         before = len(chat.sent)
         chat.say(words)
         await self.host.until(lambda: len(chat.sent) > before)
@@ -84,7 +84,7 @@ def _prepare(home: Path, discord: int) -> None:
 
 @contextlib.asynccontextmanager
 async def live_stage(folder: Path) -> AsyncIterator[LiveStage]:
-    """It runs, and its window shows."""
+    """Run the gateway, with its window visible."""
     keyring = FakeKeyring()
     async with (
         chat_server() as second,

@@ -1,4 +1,4 @@
-"""A server on loopback that answers paths with what it was given, as a model server would."""
+"""A server on loopback with a given answer for each path, as a replacement of a model server."""
 
 import http.server
 import json
@@ -39,7 +39,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 class LocalServerDouble:
-    """Answers each path with JSON or bytes, or with (status, those); ``"hang"`` says nothing."""
+    """Answers each path with JSON or bytes, or with (status, those); ``"hang"`` does not answer."""
 
     def __init__(self, answers: Answers | None = None) -> None:
         self.answers: Answers = answers or {}

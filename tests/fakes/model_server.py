@@ -7,9 +7,9 @@ As a context manager inside a test::
         ...
         server.requests[-1].messages
 
-Without a script it repeats what the person said. As a process of its own, for tests with two
+Without a script it repeats the last user message. As a separate process, for tests with two
 processes: ``python -m tests.fakes.model_server --port 0``; it prints its address as one line of
-JSON and lists what it was asked at ``GET /requests``.
+JSON and lists its requests at ``GET /requests``.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 Step = bytes | float | str
-"""Bytes to send; seconds to wait; "hang" until the client or the server goes; "cut" the line."""
+"""Bytes to send; seconds to wait; "hang" until client or server closes; "cut" the connection."""
 
 HANG = "hang"
 CUT = "cut"
@@ -65,7 +65,7 @@ class Recorded:
 Responder = Callable[[Recorded], Reply]
 
 
-# ------------------------------------------------------------------------------- what can be said
+# ------------------------------------------------------------------------------- replies
 
 
 def chunk(
@@ -75,7 +75,7 @@ def chunk(
     finish: str | None = None,
     usage: tuple[int, int] | None = None,
 ) -> dict[str, Any]:
-    """One chunk of a streamed completion."""
+    """Return one chunk of a streamed completion."""
     delta: dict[str, Any] = {}
     if content is not None:
         delta["content"] = content
@@ -94,7 +94,7 @@ def chunk(
 
 
 def event(payload: Any) -> bytes:
-    """One server-sent event."""
+    """Return one server-sent event."""
     data = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
     return f"data: {data}\n\n".encode()
 
@@ -107,7 +107,7 @@ def text(
     usage: tuple[int, int] | None = (11, 7),
     finish: str = "stop",
 ) -> Reply:
-    """A streamed reply: in words, or in the pieces given."""
+    """Return a streamed reply: in words, or in the given pieces."""
     pieces = split_words(reply) if isinstance(reply, str) else list(reply)
     events = [event(chunk(reasoning=each)) for each in reasoning]
     events += [event(chunk(each)) for each in pieces]
@@ -122,7 +122,7 @@ def text(
 
 
 def tool_call(name: str, said: str = "", **arguments: Any) -> Reply:
-    """A streamed reply that ends with a tool call, its arguments in two pieces."""
+    """Return a streamed reply that ends with a tool call, its arguments in two pieces."""
     written = json.dumps(arguments)
     half = len(written) // 2
     function = {"name": name, "arguments": written[:half]}
@@ -136,29 +136,29 @@ def tool_call(name: str, said: str = "", **arguments: Any) -> Reply:
 
 
 def raw(pieces: Iterable[Step], *, content_type: str = "text/event-stream") -> Reply:
-    """Exactly these bytes in exactly these pieces."""
+    """Return exactly these bytes in exactly these pieces."""
     return Reply(list(pieces), content_type=content_type)
 
 
 def cut_after(reply: str, words: int) -> Reply:
-    """A streamed reply whose connection breaks after some words."""
+    """Return a streamed reply whose connection breaks after some words."""
     return Reply([*(event(chunk(each)) for each in split_words(reply)[:words]), 0.02, CUT])
 
 
 def ends_early(reply: str) -> Reply:
-    """A stream that ends in good order, but without saying that the reply is over."""
+    """Return a stream that ends normally, but without the final event of a reply."""
     return Reply([event(chunk(each)) for each in split_words(reply)])
 
 
 def hang(first: str = "") -> Reply:
-    """Says this much, then nothing more; with "" not even a head."""
+    """Return a reply that stops after this text without ending; with "" even without a head."""
     if first:
         return Reply([event(chunk(first)), HANG])
     return Reply(before_head=(HANG,))
 
 
 def drop() -> Reply:
-    """Closes the connection instead of answering."""
+    """Close the connection instead of answering."""
     return Reply(before_head=(CUT,))
 
 
@@ -170,20 +170,20 @@ def error(
     kind: str = "invalid_request_error",
     headers: Mapping[str, str] | None = None,
 ) -> Reply:
-    """An error in OpenAI's shape."""
+    """Return an error in OpenAI's format."""
     payload = {"error": {"message": message, "type": kind, "code": code, "param": None}}
     body = json.dumps(payload).encode()
     return Reply([body], status, headers or {}, "application/json")
 
 
 def html(status: int = 200, title: str = "Welcome") -> Reply:
-    """A page for a browser."""
+    """Return a page for a browser."""
     page = f"<!DOCTYPE html><html><head><title>{title}</title></head><body>Hi</body></html>"
     return Reply([page.encode()], status, {}, "text/html; charset=utf-8")
 
 
 def whole(reply: str, *, reasoning: str | None = None) -> Reply:
-    """A completion in one piece of JSON, whatever was asked for."""
+    """Return a completion in one piece of JSON, regardless of the request."""
     message = {"role": "assistant", "content": reply}
     if reasoning is not None:
         message["reasoning_content"] = reasoning
@@ -196,13 +196,13 @@ def whole(reply: str, *, reasoning: str | None = None) -> Reply:
 
 
 def echo(request: Recorded) -> Reply:
-    """Repeats what the person said last."""
+    """Return a reply that repeats the last user message."""
     said = [each["content"] for each in request.messages if each["role"] == "user"]
     return text(f"You said: {said[-1] if said else 'nothing'}")
 
 
 def split_words(reply: str) -> list[str]:
-    """Text in pieces that give it back when joined."""
+    """Split a text into pieces that yield it again when joined."""
     words = reply.split(" ")
     return [word if at == 0 else f" {word}" for at, word in enumerate(words)]
 
@@ -223,13 +223,13 @@ class ModelServer:
     """Answers on 127.0.0.1 until closed.
 
     Args:
-        port: 0 takes a free one.
-        responder: Answers what no script is left for.
+        port: 0 selects a free one.
+        responder: Answers requests for which no script is left.
         tls: Serves HTTPS with this context.
 
     Attributes:
-        naming: Requests for names of conversations, which are answered beside the others.
-        name: The answer to those; "" gives no name.
+        naming: Requests for session titles, which are answered separately from the others.
+        name: The answer to those; "" gives no title.
     """
 
     def __init__(
@@ -271,7 +271,7 @@ class ModelServer:
             self._scripted.extend(replies)
 
     def wait_for_requests(self, count: int, timeout: float = 20.0) -> list[Recorded]:
-        """Block until so many requests have arrived."""
+        """Block until this many requests have arrived."""
         with self._changed:
             arrived = self._changed.wait_for(lambda: len(self.requests) >= count, timeout)
             if not arrived:
@@ -348,7 +348,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length", 0))
         body = self.rfile.read(length)
-        if len(body) < length:  # who asked left before the question was whole: it was never asked
+        if len(body) < length:  # the client disconnected before the request was complete: ignore it
             self.close_connection = True
             return
         request = Recorded(self.path, dict(self.headers.items()), body)
@@ -390,7 +390,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = False
 
     def _step(self, request: Recorded, step: Step) -> bool:
-        """Do one step; False ends the connection."""
+        """Run one step; False ends the connection."""
         if isinstance(step, bytes):
             if step:
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(step), step))
@@ -416,7 +416,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def refused_address() -> Iterator[str]:
-    """An address at which nobody listens, for as long as the block runs."""
+    """Yield an address at which no server listens during the block."""
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{reserved.getsockname()[1]}/v1"

@@ -1,4 +1,4 @@
-"""A model with a small context: it counts, refuses what is too long, and writes summaries."""
+"""A model with a small context: counts tokens, refuses long requests, and writes summaries."""
 
 import json
 from collections.abc import Callable
@@ -10,13 +10,13 @@ from tests.fakes.model_server import ModelServer, Recorded, Reply, error, text
 
 @dataclass
 class NarrowModel:
-    """Answers for a :class:`ModelServer`.
+    """The responder of a :class:`ModelServer`.
 
     Args:
         window: How many tokens a request may have.
-        reply: What it says.
-        summary: What it writes as a summary; None: it fails to.
-        on_turn: Called before each answer that is no summary, on the server's thread.
+        reply: The text of each reply.
+        summary: The text of each summary; None: the request for one fails.
+        on_turn: Called before each answer that is not a summary, on the server's thread.
         on_summary: The same, before each summary.
     """
 

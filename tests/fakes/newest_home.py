@@ -1,5 +1,8 @@
-"""Homes as the newest releases of Hermes leave them: layout 30, before and after the day on which
-its gateway became the only writer; and a gateway that answers their control socket."""
+"""Homes in the format of the newest Hermes releases, and a gateway that answers their socket.
+
+The format is layout 30, with and without the marks of the gateway as the only writer. The gateway
+answers on their control socket.
+"""
 
 import contextlib
 import hashlib
@@ -66,7 +69,7 @@ _HASH = hashlib.sha256(PROMPT.encode()).hexdigest()
 
 
 def make_newest_file(path: Path, *, single_writer: bool, journal: str = "wal") -> None:
-    """A file of layout 30 with a session of each kind; integrity checks of its indexes pass."""
+    """Create a file of layout 30 with a session of each kind; its indexes pass integrity checks."""
     path.parent.mkdir(parents=True, exist_ok=True)
     conn = sqlite3.connect(path, isolation_level=None)
     conn.execute(f"PRAGMA journal_mode={journal}")
@@ -89,7 +92,7 @@ def make_newest_file(path: Path, *, single_writer: bool, journal: str = "wal") -
 
 
 def become_single_writer(conn: sqlite3.Connection) -> None:
-    """Give a file the marks that Hermes' own gateway gives it when it becomes the only writer."""
+    """Set the marks that Hermes' own gateway sets when it becomes the only writer."""
     conn.executescript(_SINGLE_WRITER)
 
 
@@ -126,7 +129,7 @@ def _fill(conn: sqlite3.Connection) -> None:
 
 
 def _full_text() -> Iterator[str]:
-    """Two indexes over views; the second leaves out tools and subagents."""
+    """Yield two indexes over views; the second omits tools and subagents."""
     shortened = (
         "CASE WHEN {r}.role = 'tool' THEN substr(coalesce({r}.content, ''), 1, 8192) "
         "ELSE coalesce({r}.content, '') END"
@@ -175,7 +178,7 @@ def _index(
 
 
 def _split(values: str) -> list[str]:
-    """The expressions of a list, split at commas outside of brackets."""
+    """Split a list of expressions at commas outside of parentheses."""
     parts, depth, part = [], 0, ""
     for sign in values:
         depth += {"(": 1, ")": -1}.get(sign, 0)
@@ -188,19 +191,19 @@ def _split(values: str) -> list[str]:
 
 
 def bytes_of(path: Path) -> tuple[bytes, bytes]:
-    """What a store and its log hold, byte for byte; no log is the same as an empty one."""
+    """Return the bytes of a store and of its log; no log is the same as an empty one."""
     log = Path(f"{path}-wal")
     return path.read_bytes(), log.read_bytes() if log.exists() else b""
 
 
 @contextlib.contextmanager
 def answering_socket(home: Path, answer: object, *, path: Path | None = None) -> Iterator[None]:
-    """A gateway that answers each request on the control socket of a home with one line.
+    """Run a gateway that answers each request on the control socket of a home with one line.
 
     Args:
         home: The home.
-        answer: What it says of itself; bytes are sent as they are, None sends nothing.
-        path: Where the socket is, when it is not in the home.
+        answer: The description of itself; bytes are sent as they are, None sends nothing.
+        path: The path of the socket, if it is not in the home.
     """
     place = path or home / "gateway.sock"
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class FakePlatform(PlatformAdapter):
-    """Messages come in by :meth:`receive`; what goes out is in ``sent``."""
+    """Incoming messages are created by :meth:`receive`; outgoing ones are recorded in ``sent``."""
 
     expected_silence_s = None
 
@@ -47,7 +47,7 @@ class FakePlatform(PlatformAdapter):
     def receive(
         self, text: str, *, user_id: str | None = "u1", chat_id: str = "c1", turn_id: str = ""
     ) -> "asyncio.Task[str | None]":
-        """A person writes; the task ends when the answer was delivered."""
+        """Receive a message; the task ends when the answer was delivered."""
         source = SessionSource(self.platform, chat_id, user_id=user_id)
         event = MessageEvent(text, source=source, turn_id=turn_id or f"turn {text}")
         return self.handle_message(event)

@@ -20,12 +20,12 @@ from hermes_desktop.services.agents.plugin_survey import PluginEntry, PluginSurv
 
 
 def plugin(home: Path, name: str, code: str, **files: str) -> Path:
-    """A plugin of that code; further files by name, with ``__`` for a dot."""
+    """Create a plugin with that code; further files by name, with ``__`` for a dot."""
     return _folder(home / "plugins" / name, "plugin.yaml", "__init__.py", name, code, files)
 
 
 def event_hook(home: Path, name: str, code: str, *events: str) -> Path:
-    """An event hook."""
+    """Create an event hook."""
     folder = _folder(home / "hooks" / name, "HOOK.yaml", "handler.py", name, code, {})
     (folder / "HOOK.yaml").write_text(json.dumps({"name": name, "events": list(events)}))
     return folder
@@ -45,7 +45,7 @@ def _folder(
 
 
 def shell_hooks(home: Path, **events: Any) -> None:
-    """``hooks:`` in config.yaml."""
+    """Write ``hooks:`` to config.yaml."""
     (home / "config.yaml").write_text(json.dumps({"hooks": events}))
 
 
@@ -58,14 +58,14 @@ def entries(home: Path) -> dict[str, PluginEntry]:
 
 
 def enable(home: Path, *keys: str) -> None:
-    """Agree to some, as they are now; to all when none is named."""
+    """Enable plugins in their current version; all if none is named."""
     look = survey(home)
     for key in keys or [each.key for each in look.look().entries]:
         look.enable(look.find(key))
 
 
 def care(home: Path, *, seconds: float = 10.0, **environ: str) -> tuple[PluginCare, HookRegistry]:
-    """What loads them, with a registry of its own."""
+    """Return the object that loads plugins, with a registry of its own."""
     registry = HookRegistry()
     made = PluginCare(
         HermesPaths(home, home),
@@ -83,7 +83,7 @@ def care(home: Path, *, seconds: float = 10.0, **environ: str) -> tuple[PluginCa
 def loaded(
     home: Path, *, seconds: float = 10.0, **environ: str
 ) -> Iterator[tuple[HookRegistry, dict[str, Loaded], list[Notice]]]:
-    """What is enabled, run; the registry, what became of each, what a person is told."""
+    """Load the enabled plugins; yield the registry, the outcome of each, and the notices."""
     made, registry = care(home, seconds=seconds, **environ)
     notices: list[Notice] = []
     done = {each.found.key: each for each in made.load(notices.append)}

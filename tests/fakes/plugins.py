@@ -1,4 +1,4 @@
-"""Plugins and event hooks that remember what they heard, and those that misbehave."""
+"""Plugins and event hooks that record their calls, and those that misbehave."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ BOUNDARIES = ("on_session_finalize", "on_session_reset")
 
 @dataclass
 class EventHooks:
-    """The gateway's event hooks."""
+    """The event hooks of the gateway."""
 
     heard: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
@@ -25,7 +25,7 @@ class EventHooks:
 
 @dataclass
 class HeardHooks:
-    """What plugins heard: hook, what it carried, the reason that stood beside it."""
+    """The calls of plugin hooks: name, arguments, and the current boundary reason."""
 
     calls: list[tuple[str, dict[str, Any], str]] = field(default_factory=list)
 
@@ -38,7 +38,7 @@ class HeardHooks:
 
 @contextlib.contextmanager
 def listening(*names: str) -> Iterator[HeardHooks]:
-    """A plugin that hears of these hooks, of the boundaries if none is named, until the end."""
+    """Register a plugin for these hooks, by default for the boundaries, during the block."""
     heard = HeardHooks()
 
     def listener(name: str) -> Callable[..., None]:
@@ -55,7 +55,7 @@ def listening(*names: str) -> Iterator[HeardHooks]:
 
 @contextlib.contextmanager
 def registered(name: str, callback: Callable[..., Any]) -> Iterator[None]:
-    """A plugin with one callback."""
+    """Register a plugin with one callback during the block."""
     take_back = plugins.register_hook(name, callback, plugin="a test")
     try:
         yield

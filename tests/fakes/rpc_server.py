@@ -1,4 +1,4 @@
-"""The protocol's server inside the test's own process, with a scripted model under real agents."""
+"""The JSON-RPC server in the test's own process, with a scripted model under real agents."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ PATIENCE_S = 20.0
 
 
 class Peer:
-    """A front end that remembers what it heard."""
+    """A peer that records its frames."""
 
     def __init__(self) -> None:
         self.frames: list[Frame] = []
@@ -48,7 +48,7 @@ class Peer:
         ]
 
     def wait_for(self, kind: str, count: int = 1) -> Any:
-        """The payload of the so-many-th event of a kind."""
+        """Wait for an event of a kind, counted from 1, and return its payload."""
         with self._changed:
             came = self._changed.wait_for(lambda: self.kinds().count(kind) >= count, PATIENCE_S)
         assert came, self.frames
@@ -56,7 +56,7 @@ class Peer:
 
 
 class FailingDB(SessionDB):
-    """A store some of whose methods fail while they are named."""
+    """A database whose methods named in ``failing`` raise an error."""
 
     failing: frozenset[str] = frozenset()
 
@@ -68,7 +68,7 @@ class FailingDB(SessionDB):
 
 @dataclass
 class Settings:
-    """Settings that a test changes."""
+    """Settings that a test can change."""
 
     mode: str = "interrupt"
     limit: int | None = None
@@ -92,7 +92,7 @@ class Settings:
 
 @dataclass
 class Places:
-    """Places of which a test says how many are taken."""
+    """A limited number of session leases, which a test can inspect."""
 
     taken: dict[str, str] = field(default_factory=dict)
 
@@ -174,7 +174,7 @@ class ServerStage:
             own_commands=lambda: self.own_commands,
         )
 
-    # What a test asks
+    # Requests of tests
 
     def request(self, method: str, peer: Peer | None = None, **params: Any) -> Frame:
         token = current_peer.set(peer or self.peer)
@@ -196,7 +196,7 @@ class ServerStage:
         return sid, server._sessions[sid]
 
     def say(self, sid: str, text: str, **params: Any) -> Any:
-        """Say something and wait until the session is free again."""
+        """Submit a prompt and wait until the session is free again."""
         count = self.peer.kinds().count("message.complete") + 1
         self.call("prompt.submit", session_id=sid, text=text, **params)
         complete = self.peer.wait_for("message.complete", count)
@@ -207,7 +207,7 @@ class ServerStage:
 
 @contextmanager
 def served(home: Path) -> Iterator[ServerStage]:
-    """The server's module, set up; afterwards as if nothing had been."""
+    """Configure the server's module, and reset it afterwards."""
     stage = ServerStage(FailingDB(home / "state.db"), home)
     server.configure(stage.program())
     try:

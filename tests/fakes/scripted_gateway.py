@@ -1,7 +1,7 @@
-"""A gateway that says what a test wants, and remembers what was asked of it.
+"""A scripted gateway that records its calls.
 
-For what the window shows of states that a real one reaches only with platforms, other programs
-and minutes of waiting. What the window asks of a real one is tested with a real one.
+For window states that a real gateway reaches only with platforms, other programs and minutes of
+waiting. The calls to a real gateway are tested with a real one.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ NOW = 1_772_366_400.0
 
 
 def health(name: str, state: str = "connected", *, ago: float | None = None, **more):
-    """One platform, last heard of so many seconds before :data:`NOW`."""
+    """Return one platform, with its last message so many seconds before :data:`NOW`."""
     heard = None if ago is None else NOW - ago
     return PlatformHealth(name, state, heard, **more)
 
@@ -35,12 +35,12 @@ OTHER = OtherGateway(
 
 
 class ScriptedGateway:
-    """Stands where a ``GatewayHost`` stands.
+    """A replacement of ``GatewayHost``.
 
     Attributes:
-        asked: What was asked, in order.
-        then: The status that a call leads to, by its name.
-        may_go: A call waits for this before it leads anywhere; set at first.
+        asked: The calls, in order.
+        then: The status that a call results in, by its name.
+        may_go: A call waits for this before it has an effect; initially set.
     """
 
     def __init__(self, bus: EventBus, status: GatewayStatusChanged | None = None) -> None:
@@ -57,7 +57,7 @@ class ScriptedGateway:
         self.may_go.set()
 
     def say(self, state: str = "", **fields) -> None:
-        """Become this status and tell everybody."""
+        """Change the status and publish it."""
         if state:
             self.status = GatewayStatusChanged(state, **fields)
         else:

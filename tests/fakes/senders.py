@@ -1,4 +1,4 @@
-"""Senders, settings, and whether they may write: what the ``hermes`` command decides, too."""
+"""Cases of authorization: senders, settings and results, with which ``hermes`` must agree."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,9 +9,9 @@ class Case:
     """One sender.
 
     Attributes:
-        source: Fields of the source beside ``platform`` (telegram) and ``chat_id`` (c).
+        source: Fields of the source besides ``platform`` (telegram) and ``chat_id`` (c).
         extra: The platform's own settings.
-        paired: Users that the owner let in.
+        paired: Users that the owner approved.
     """
 
     allowed: bool

@@ -1,4 +1,4 @@
-"""A session list in memory, for widgets that show one: the same questions, no database."""
+"""A session list in memory, for widgets that show one: the same queries, no database."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ NOON = 1_795_867_200.0
 
 
 class StandingClock:
-    """It is always noon; pacing still works."""
+    """A clock at which it is always noon; pacing still works."""
 
     def time(self) -> float:
         return NOON + 60
@@ -25,7 +25,7 @@ class StandingClock:
 
 
 def summary(number: int, **fields) -> SessionSummary:
-    """A session; higher numbers are older, one hour apart."""
+    """Return a session; higher numbers are older, one hour apart."""
     when = NOON - number * 3600
     defaults = {
         "id": f"20261128_{number:06d}_abcdef",
@@ -41,7 +41,7 @@ def summary(number: int, **fields) -> SessionSummary:
 
 
 class MemoryCatalog:
-    """Answers like ``LiveCatalog`` from a list of rows that a test may change."""
+    """Answers queries like ``LiveCatalog`` from a list of rows that a test may change."""
 
     def __init__(self, rows: list[SessionSummary]) -> None:
         self.rows = rows
@@ -90,7 +90,7 @@ class MemoryCatalog:
 
 
 class MemoryFinder:
-    """Finds what a test puts in; a search waits until it is let go."""
+    """Returns predefined hits; a search waits until ``go`` is set."""
 
     def __init__(self) -> None:
         self.hits: list[SearchHit] = []
@@ -118,7 +118,7 @@ class MemoryFinder:
 
 
 def hit(number: int, **fields) -> SearchHit:
-    """A found message; higher numbers are older, one hour apart."""
+    """Return a search hit; higher numbers are older, one hour apart."""
     when = NOON - number * 3600
     name = f"20261128_{number:06d}_abcdef"
     defaults = {

@@ -1,4 +1,4 @@
-"""A window that goes from session to session, and what of Qt is left of that."""
+"""Repeated changes of the session in a window, and a count of the Qt objects left behind."""
 
 import gc
 from pathlib import Path
@@ -25,7 +25,7 @@ print("hello")
 
 
 def history_of(home: Path, sessions: int = 5) -> list[str]:
-    """Write sessions with text, code, tables, thinking and tool calls; their ids."""
+    """Write sessions with text, code, tables, reasoning and tool calls; return their ids."""
     home.mkdir(mode=0o700)
     db = SessionDB(home / "state.db")
     ids = [f"2026030{day}_120000_abcdef" for day in range(1, sessions + 1)]
@@ -42,7 +42,7 @@ def history_of(home: Path, sessions: int = 5) -> list[str]:
 
 
 async def switch(stage: WindowStage, ids: list[str], times: int) -> None:
-    """Open one session after the other, each until all of its messages are there."""
+    """Open one session after the other, each until all of its messages are displayed."""
     for number in range(times):
         wanted = ids[number % len(ids)]
         stage.window.open_session(wanted)
@@ -50,14 +50,14 @@ async def switch(stage: WindowStage, ids: list[str], times: int) -> None:
 
 
 def _shows(stage: WindowStage, words: str) -> bool:
-    # Not by findChildren: what that returns is kept by Shiboken until the window goes.
+    # Not by findChildren: Shiboken keeps its results until the window is destroyed.
     items = stage.window.page.view.area.column.items
     texts = [each.widget.plain() for each in items if isinstance(each.widget, MessageWidget)]
     return len(texts) == 2 * QUESTIONS and all(words in each for each in texts[::2])
 
 
 def left_over(stage: WindowStage) -> int:
-    """How many objects of Qt Python still keeps that are deleted, or stand in no window."""
+    """Return how many Qt objects with Python wrappers are deleted or belong to no window."""
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     known = [each for each in gc.get_objects() if isinstance(each, QObject)]
     deleted = sum(not isValid(each) for each in known)

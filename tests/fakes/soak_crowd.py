@@ -1,4 +1,4 @@
-"""People who write to a bot, a service that fails them in every way, and another program.
+"""Load for a soak test: senders of a bot, a failing service, and another program.
 
 crowd = Crowd(chat, gateway, conversations(60), seed=1)
 await crowd.storm(10.0, a_second=20)
@@ -23,17 +23,17 @@ ENDING = ("/new", "/stop")
 
 
 MOST_PENDING = 150
-"""While so many messages wait for their answers nobody writes more."""
+"""No new messages are sent while this many await their answers."""
 
 
 @dataclass
 class Conversation:
-    """One person in one chat.
+    """One sender in one chat.
 
     Attributes:
         name: ``CHAT.USER``.
         kind: ``dm`` or ``group``.
-        is_held: Another program writes here just now; the person is silent meanwhile.
+        is_held: Another program is writing here; the sender is silent meanwhile.
     """
 
     chat: str
@@ -54,10 +54,10 @@ class Conversation:
 
 @dataclass
 class Said:
-    """A message of a person, and how much had been sent to all chats when it was said.
+    """A message of a sender, with the number of texts sent to all chats before it.
 
     Attributes:
-        has_next: They have asked something else since.
+        has_next: Whether the sender has asked another question since.
     """
 
     conversation: Conversation
@@ -69,12 +69,12 @@ class Said:
 
     @property
     def question(self) -> str:
-        """``CONVERSATION/NUMBER``; "" of a command."""
+        """``CONVERSATION/NUMBER``; "" for a command."""
         return next(iter(marked(self.text, "ask")), "")
 
 
 def conversations(count: int) -> list[Conversation]:
-    """So many, a tenth of them two people in one group."""
+    """Create this many conversations; in every tenth chat, two senders share a group."""
     found: list[Conversation] = []
     for number in range(count):
         if number % 10:
@@ -85,13 +85,13 @@ def conversations(count: int) -> list[Conversation]:
 
 
 def everybody(people: Sequence[Conversation]) -> str:
-    """Their ids, as settings have them."""
+    """Return the ids of the senders in the format of the settings."""
     return ",".join(sorted({each.user for each in people}))
 
 
 @dataclass
 class Crowd:
-    """Everything around the gateway. On one loop."""
+    """The environment of the gateway. Runs on one loop."""
 
     chat: ChatServer
     gateway: SoakHome
@@ -113,15 +113,15 @@ class Crowd:
         self._latest: dict[str, Said] = {}
 
     async def serve(self, *, later_s: float = FURTHER_S) -> None:
-        """Let the gateway begin a life, so much later, and wait until its bot is there."""
+        """Start the gateway with its clock put forward, and wait until its bot has logged in."""
         logins = self.chat.logins
         self.gateway.start(later_s=later_s)
         await self.until(lambda: self.chat.logins > logins)
 
-    # Saying
+    # Messages
 
     def ask(self, who: Conversation) -> None:
-        """A question."""
+        """Send a question."""
         if who.name in self._latest:
             self._latest[who.name].has_next = True
         who.asked += 1
@@ -129,7 +129,7 @@ class Crowd:
         self._latest[who.name] = self.said[-1]
 
     def command(self, who: Conversation, words: str) -> None:
-        """A command."""
+        """Send a command."""
         self._say(who, words, self.commands)
         if words in ENDING:
             self._ended_at[who.name] = self.commands[-1].at
@@ -140,14 +140,14 @@ class Crowd:
         kept.append(Said(who, message, words, before, time.monotonic()))
 
     def answered(self) -> set[str]:
-        """The questions that some text in a chat answers."""
+        """Return the questions that are answered by some text in a chat."""
         for sent in self.chat.sent[self._looked_at :]:
             self._answered.update(marked(sent.text, "done"))
         self._looked_at = len(self.chat.sent)
         return self._answered
 
     async def ask_everybody(self) -> None:
-        """A question of each, no faster than they are answered."""
+        """Send a question in each conversation, no faster than they are answered."""
         for who in self.people:
             while len(self.chat.pending) > 50:
                 await asyncio.sleep(0.01)
@@ -156,7 +156,7 @@ class Crowd:
     # Storms
 
     async def storm(self, seconds: float, *, a_second: float = 20.0, quiet: bool = False) -> None:
-        """Whatever happens in so many seconds; ``quiet``: the service does not fail."""
+        """Run random actions for a time; with ``quiet``, the service does not fail."""
         until = time.monotonic() + seconds
         while (now := time.monotonic()) < until:
             await asyncio.sleep(min(until - now, self._chance.expovariate(a_second)))
@@ -216,7 +216,7 @@ class Crowd:
     # Another program
 
     async def _write_note(self, who: Conversation, writer: ForeignWriter) -> None:
-        """Write into a conversation in which nothing is under way."""
+        """Write into a conversation in which nothing is in progress."""
         session = self._session_of(who)
         if session is None or not self._is_quiet(who):
             return
@@ -239,7 +239,7 @@ class Crowd:
         return bool(latest) and not open_ones and not pending
 
     def _session_of(self, who: Conversation) -> str | None:
-        """Where a conversation is, as the files say; None when they are busy or it is nowhere."""
+        """Return the session of a conversation; None if the database is busy or there is none."""
         path = self.gateway.home / "state.db"
         with (
             contextlib.suppress(sqlite3.Error),
@@ -259,27 +259,27 @@ class Crowd:
         task.add_done_callback(self._held.discard)
 
     async def until(self, condition: Callable[[], bool], seconds: float = 30.0) -> None:
-        """Wait until something is so."""
+        """Wait until a condition is true."""
         async with asyncio.timeout(seconds):
             while not condition():
                 await asyncio.sleep(0.02)
 
     def where_to_look(self) -> list[str]:
-        """What a person needs to find out more."""
+        """Return the facts that are needed to investigate a failure."""
         return [f"home: {self.gateway.home}", f"faults: {self.faults}", f"seed: {self.seed}"]
 
     def told_of(self) -> list[dict[str, object]]:
-        """What persons have said, for whoever looks for a lost answer."""
+        """Return all messages of senders, to investigate a lost answer."""
         return [
             {"id": each.message_id, "said": each.text, "chat": each.conversation.chat,
              "sent_before": each.sent_before, "at": each.at}
             for each in (*self.said, *self.commands)
         ]  # fmt: skip
 
-    # Afterwards
+    # After the storm
 
     async def settle(self, seconds: float = 60.0) -> None:
-        """Let everything come to an end: nothing fails any more, and nobody says anything."""
+        """Wait until everything has ended, without further failures or messages."""
         if self._held:
             await asyncio.wait(self._held)
         self._mend()
@@ -291,16 +291,16 @@ class Crowd:
             still = not self.chat.pending and sent == len(self.chat.sent)
             quiet = quiet + 1 if still else 0
             if quiet == 1 and self.open_questions():
-                self.chat.drop()  # owed replies are brought after connecting
+                self.chat.drop()  # owed replies are delivered after connecting
                 await asyncio.sleep(1.0)
 
     def open_questions(self) -> list[Said]:
-        """What nobody has answered, and whose person still waits for it."""
+        """Return the questions without an answer that their senders still wait for."""
         answered = self.answered()
         return [
             each for each in self.said if each.question not in answered and not self.was_ended(each)
         ]
 
     def was_ended(self, said: Said) -> bool:
-        """Whether a person ended what was under way, after they said this."""
+        """Return whether the sender ended the turn after this message."""
         return self._ended_at.get(said.conversation.name, -1.0) >= said.at

@@ -1,4 +1,4 @@
-"""Figures of a gateway over time, as text."""
+"""Measurements of a gateway over time, as text."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ _COLUMNS = 60
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lines with columns."""
+    """Return lines with aligned columns."""
     lines = [head, *rows]
     widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
     return "\n".join(
@@ -25,7 +25,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 @dataclass
 class Series:
-    """Samples of one process, one a second."""
+    """Samples of one process, one per second."""
 
     samples: list[Sample] = field(default_factory=list)
     marks: dict[str, int] = field(default_factory=dict)
@@ -39,20 +39,20 @@ class Series:
             await asyncio.sleep(1.0)
 
     def mark(self, name: str) -> None:
-        """Name this moment."""
+        """Name the current moment."""
         self.marks[name] = len(self.samples) - 1
 
     def between(self) -> list[Sample]:
-        """From warm to the end."""
+        """Return the samples from "warm" to "end"."""
         return self.samples[self.marks["warm"] : self.marks["end"] + 1]
 
     def mib_an_hour(self) -> float:
-        """How fast memory grew from warm to the end."""
+        """Return the growth of memory from "warm" to "end"."""
         times = [each.at / 3600 for each in self.between()]
         return linear_regression(times, [each.rss_mib for each in self.between()]).slope
 
     def compared(self, before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
-        """Warm beside the end."""
+        """Return rows that compare "warm" with "end"."""
         first, last = (self.samples[self.marks[name]] for name in ("warm", "end"))
         rows = [
             ("memory, MiB", f"{first.rss_mib:.1f}", f"{last.rss_mib:.1f}"),
@@ -67,7 +67,7 @@ class Series:
         return [*rows, ("objects", str(before["objects"]), str(after["objects"]))]
 
     async def idle(self, gateway: SoakHome, seconds: float) -> list[tuple[str, str]]:
-        """How much it does when there is nothing to do."""
+        """Measure the activity of an idle gateway."""
         first, woken, began = gateway.sample(), gateway.wake_ups(), time.monotonic()
         await asyncio.sleep(seconds)
         last, took = gateway.sample(), time.monotonic() - began
@@ -80,7 +80,7 @@ class Series:
         ]
 
     def chart(self, title: str, value: Callable[[Sample], float]) -> str:
-        """A line of bars from the first sample to the last."""
+        """Return a line of bars from the first sample to the last."""
         step = max(1, len(self.samples) // _COLUMNS)
         means = [
             fmean(value(each) for each in self.samples[at : at + step])

@@ -1,4 +1,4 @@
-"""The gateway of a soak test as a process: started, looked at, stopped, killed, started again."""
+"""The gateway of a soak test as a process: start, inspect, stop, kill, restart."""
 
 import asyncio
 import json
@@ -18,12 +18,12 @@ from tests.fakes.hosting import TOKEN
 from tests.fakes.program import CHECKOUT, Program
 
 FURTHER_S = 70.0
-"""So much later it is with each life: restarts are not taken for a loop of crashes."""
+"""The clock is advanced by this at each start, so that restarts do not look like a crash loop."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The gateway at one moment. ``at`` in monotonic seconds, ``rss_mib`` without its child."""
+    """A measurement of the gateway. ``at`` in monotonic seconds, ``rss_mib`` without its child."""
 
     at: float
     rss_mib: float
@@ -35,13 +35,14 @@ class Sample:
 
 @dataclass
 class SoakHome:
-    """One home, and the gateway processes that live in it one after the other.
+    """One home, and the gateway processes that run on it one after the other.
 
     Attributes:
-        people: Who may write, with commas.
+        people: The ids of authorized senders, separated by commas.
         later_s: How far its clock is put forward.
-        codes: How earlier lives ended.
-        was_interruptible: In some life a new message ended the answer to the one before.
+        codes: Exit codes of earlier processes.
+        was_interruptible: Whether in some run a new message interrupted the answer to the previous
+            one.
     """
 
     home: Path
@@ -61,7 +62,7 @@ class SoakHome:
         return Program(self.home, {"HERMES_GATEWAY_LOCK_DIR": str(locks)})
 
     def write_settings(self) -> None:
-        """A model, one bot, chats that grow old within ten minutes."""
+        """Write settings with a model, one bot, and sessions that expire within ten minutes."""
         extra = {"port": self.port, "allow_from": self.people, "expected_silence_s": 1.5}
         config = {
             "model": {"default": "fake-model", "base_url": self.model_url},
@@ -72,10 +73,10 @@ class SoakHome:
         }
         self.home.joinpath("config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
-    # Life and death
+    # Start and end
 
     def start(self, *, later_s: float = FURTHER_S) -> None:
-        """Begin a life, so much later than the last one."""
+        """Start a process whose clock is put forward by this much against the last one."""
         self.later_s += later_s
         self.lives += 1
         self.was_interruptible = self.was_interruptible or self.busy_mode == "interrupt"
@@ -91,23 +92,23 @@ class SoakHome:
             )
 
     def kill(self, *, identity_too: bool = False) -> None:
-        """SIGKILL; its identity process goes by itself, or is killed, too."""
+        """Send SIGKILL; its identity process ends automatically, or is killed, too."""
         process = self._running
         children = self._children() if identity_too else []
         for pid in (*children, process.pid):
             os.kill(pid, signal.SIGKILL)
 
     def terminate(self) -> None:
-        """Ask it to end, as Ctrl-C does."""
+        """Request the end, as Ctrl-C does."""
         self._running.terminate()
 
     def restart_inside(self) -> None:
-        """What an update of hermes-agent does: a signal to the identity process."""
+        """Signal the identity process to restart, as an update of hermes-agent does."""
         for pid in self._children():
             os.kill(pid, signal.SIGUSR1)
 
     async def ask_to_stop(self, hermes: Path | None = None) -> None:
-        """What a person does in another terminal: our command, or the one of hermes-agent."""
+        """Stop it from another process: by our command, or the one of hermes-agent."""
         ours = [sys.executable, "-m", "hermes_desktop", "gateway", "stop", "--yes"]
         done = await asyncio.to_thread(
             subprocess.run,
@@ -121,7 +122,7 @@ class SoakHome:
         assert done.returncode == 0, done.stderr.decode() + done.stdout.decode()
 
     async def ended(self) -> int:
-        """Wait for the end of a life; its exit code."""
+        """Wait for the end of the process; return its exit code."""
         process = self._running
         while (code := process.poll()) is None:
             await asyncio.sleep(0.02)
@@ -130,7 +131,7 @@ class SoakHome:
         return code
 
     async def close(self) -> None:
-        """Nothing of it is left afterwards."""
+        """Kill the process, if there is one."""
         if self.process is not None:
             self.process.kill()
             await self.ended()
@@ -140,10 +141,10 @@ class SoakHome:
         assert self.process is not None, "no gateway runs"
         return self.process
 
-    # What it is made of
+    # Measurements
 
     def sample(self) -> Sample | None:
-        """Look at it; None when it is gone."""
+        """Measure the process; None if it has ended."""
         if self.process is None:
             return None
         here = Path(f"/proc/{self.process.pid}")
@@ -166,13 +167,13 @@ class SoakHome:
         return [int(pid) for task in tasks for pid in task.read_text().split()]
 
     def wake_ups(self) -> int:
-        """How often its threads have gone to sleep so far."""
+        """Return how often its threads have gone to sleep so far."""
         tasks = Path(f"/proc/{self._running.pid}/task").iterdir()
         lines = [line for task in tasks for line in (task / "status").read_text().splitlines()]
         return sum(int(each.split()[1]) for each in lines if each.startswith("voluntary"))
 
     async def census(self) -> dict[str, Any]:
-        """Its tasks, threads and objects."""
+        """Return its tasks, threads and objects."""
         path = self.home.parent / "census.json"
         path.unlink(missing_ok=True)
         os.kill(self._running.pid, signal.SIGUSR1)
@@ -184,7 +185,7 @@ class SoakHome:
 
 
 class ForeignWriter:
-    """Another program that writes into the same conversations."""
+    """Another program that writes into the same sessions."""
 
     def __init__(self, state_db: Path, python: Path | None = None) -> None:
         script = Path(__file__).with_name("soak_writer.py")
@@ -198,7 +199,7 @@ class ForeignWriter:
         self.failed: list[str] = []
 
     def write(self, session_id: str, role: str, content: str) -> bool:
-        """Store a message; blocks. False when that did not work."""
+        """Store a message; blocks. Return False if that failed."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         wanted = {"session": session_id, "role": role, "content": content}
@@ -210,5 +211,5 @@ class ForeignWriter:
         return bool(answer["stored"])
 
     def close(self) -> None:
-        """Let it end."""
+        """Wait for the end of the process."""
         self._process.communicate(timeout=20)

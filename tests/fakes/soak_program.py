@@ -1,9 +1,9 @@
-"""``hermes-desktop gateway run`` with the socket platform, telling what it consists of when asked.
+"""``hermes-desktop gateway run`` with the socket platform, and a census of its parts on request.
 
     python -m tests.fakes.soak_program HOME LATER
 
-LATER seconds are added to the time of day, so that chats grow old between two lives. On SIGUSR1 it
-writes ``census.json`` beside the home: tasks, threads, objects.
+LATER seconds are added to the time of day, so that chats expire between two runs. On SIGUSR1 it
+writes ``census.json`` next to the home: tasks, threads, objects.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ DRAIN_S = 10.0
 
 
 class LaterClock(SystemClock):
-    """The machine's clock, put forward."""
+    """The system clock, put forward."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -43,7 +43,7 @@ class LaterClock(SystemClock):
 
 
 def write_census(path: Path) -> None:
-    """What there is at this moment."""
+    """Write the current tasks, threads and objects."""
     gc.collect()
     kinds = Counter(type(each).__name__ for each in gc.get_objects())
     census = {

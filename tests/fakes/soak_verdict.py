@@ -1,4 +1,4 @@
-"""What must be true after a soak test."""
+"""The checks after a soak test."""
 
 import json
 import sqlite3
@@ -26,11 +26,11 @@ TELLING = {
     _title(refusals.closing()): "told that the gateway closes",
     _title(refusals.too_many_waiting(32)): "told that too much waits",
 }
-"""What a chat is told when a message of it will not be answered."""
+"""Messages to a chat when one of its messages will not be answered, and their meaning."""
 
 
 def judge_answers(crowd: Crowd) -> tuple[Counter[str], list[str]]:
-    """How each question ended, and what is wrong about it."""
+    """Return how often each kind of outcome of a question occurred, and the errors."""
     plain: Counter[str] = Counter()
     honest: Counter[str] = Counter()
     wrong: list[str] = []
@@ -44,7 +44,7 @@ def judge_answers(crowd: Crowd) -> tuple[Counter[str], list[str]]:
             wrong.append(f"chat {sent.chat} was told of {strange}: {sent.text}")
     ends: Counter[str] = Counter()
     cut_off = _interrupted(crowd)
-    # Those that their persons ended come last: nobody needs to have told them anything.
+    # Questions that their senders ended come last: they need no message.
     for said in sorted(crowd.said, key=crowd.was_ended):
         question = said.question
         if plain[question] > 1:
@@ -64,7 +64,7 @@ def judge_answers(crowd: Crowd) -> tuple[Counter[str], list[str]]:
 def _without_answer(
     crowd: Crowd, said: Said, texts: list[tuple[int, SentText]], interrupted: set[str]
 ) -> str:
-    """Why there was no answer; the words that say so are taken out: they count once."""
+    """Return why there was no answer; the message that says so is removed, as it counts once."""
     if said.question in interrupted and said.has_next:
         return "interrupted by the next"
     for place, (at, sent) in enumerate(texts):
@@ -76,7 +76,7 @@ def _without_answer(
 
 
 def _interrupted(crowd: Crowd) -> set[str]:
-    """Questions whose answers were cut off, where a new message may do that."""
+    """Return the questions whose answers were interrupted, if new messages interrupt turns."""
     if not crowd.gateway.was_interruptible:
         return set()
     with closing(_reading(crowd.gateway.home / "state.db")) as conn:
@@ -89,7 +89,7 @@ def _reading(path: Path) -> sqlite3.Connection:
 
 
 def judge_home(home: Path) -> tuple[dict[str, Any], list[str]]:
-    """Figures about the files of a home, and what is wrong in them."""
+    """Return figures about the files of a home, and the errors in them."""
     with closing(_reading(home / "state.db")) as conn:
         wrong = [*_wrong_counters(conn), *_mixed_sessions(conn), *_wrong_routes(conn, home)]
         integrity = conn.execute("PRAGMA integrity_check").fetchone()[0]
@@ -148,7 +148,7 @@ def _wrong_routes(conn: sqlite3.Connection, home: Path) -> list[str]:
 
 
 def unseen_notes(home: Path, notes: dict[str, str]) -> tuple[int, list[str]]:
-    """How often a later answer had seen what another program wrote, and where one had not."""
+    """Return how many later answers had seen the notes of another program, and the errors."""
     seen, wrong = 0, []
     with closing(_reading(home / "state.db")) as conn:
         for name, session in notes.items():

@@ -1,9 +1,9 @@
-"""Words whose way through the gateway can be followed, and a model that tells which it was shown.
+"""Texts that can be traced through the gateway, and a model that reports those in its prompt.
 
-Each message of a person carries ``(ask CONVERSATION/NUMBER)``, what another program writes into a
-conversation ``(note CONVERSATION/NUMBER)``. The model answers ``(begin …)`` and ``(done …)`` for
-each question that its prompt leaves open, ``(saw …)`` for each note in it, and ``(mixed …)`` if
-there are words of more than one conversation.
+Each message of a sender carries ``(ask CONVERSATION/NUMBER)``, each message of another program
+``(note CONVERSATION/NUMBER)``. The model answers ``(begin …)`` and ``(done …)`` for each question
+that its prompt leaves open, ``(saw …)`` for each note in it, and ``(mixed …)`` if there are texts
+of more than one conversation.
 """
 
 import random
@@ -18,27 +18,27 @@ MIXED = "(mixed "
 
 
 def ask(conversation: str, number: int) -> str:
-    """A question of a person."""
+    """Return a question of a sender."""
     return f"(ask {conversation}/m{number})"
 
 
 def note(conversation: str, number: int) -> str:
-    """What another program writes."""
+    """Return a note of another program."""
     return f"(note {conversation}/n{number})"
 
 
 def marked(said: str, kind: str) -> list[str]:
-    """The names of one kind in a text, as ``CONVERSATION/NUMBER``."""
+    """Return the names of one kind in a text, as ``CONVERSATION/NUMBER``."""
     return [f"{where}/{name}" for what, where, name in WORD.findall(said) if what == kind]
 
 
 def conversations(said: str) -> set[str]:
-    """Whose words a text holds."""
+    """Return the conversations whose texts are contained in a text."""
     return {where for _, where, _ in WORD.findall(said)}
 
 
 def answer_to(messages: Iterable[dict[str, Any]]) -> str:
-    """What the model says to a prompt."""
+    """Return the model's reply to a prompt."""
     asked: dict[str, None] = {}
     done: set[str] = set()
     notes: dict[str, None] = {}
@@ -67,8 +67,8 @@ class TellingModel(ModelServer):
         slowness_s: The longest pause between two words.
 
     Attributes:
-        mixed: Answers to prompts that held words of several conversations.
-        asked: How often it was asked.
+        mixed: Answers to prompts with texts of several conversations.
+        asked: How many requests there were.
     """
 
     def __init__(self, slowness_s: float = 0.05) -> None:

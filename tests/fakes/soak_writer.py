@@ -1,9 +1,9 @@
-"""Writes into sessions of a home while a gateway has it. A program; either SessionDB will do.
+"""A program that writes into sessions of a home while a gateway runs, with either SessionDB.
 
     python soak_writer.py STATE_DB
 
 Reads lines ``{"session": …, "role": …, "content": …}`` and answers each with a line once the
-message is stored: ``{"stored": true}``, or false when that failed.
+message is stored: ``{"stored": true}``, or false if that failed.
 """
 
 import json

@@ -1,11 +1,11 @@
 """A small chat service on a real loopback socket: the server side of ``socket_platform``.
 
-Runs on the test's loop (:class:`ChatServer`) or as a process of its own that outlives whoever is
-connected (:class:`ChatProcess`). It keeps every message of a person until the bot has
-acknowledged it, and brings it again at each connection, as real services do.
+Runs on the test's loop (:class:`ChatServer`) or as a separate process that outlives its clients
+(:class:`ChatProcess`). It keeps every message of a sender until the bot has acknowledged it, and
+delivers it again at each connection, as real services do.
 
-One JSON object per line, both ways. A bot says ``hello`` with its token; whoever says ``control``
-instead may call the methods of :class:`ChatServer` named in ``_CONTROLS``.
+One JSON object per line, both ways. A bot sends ``hello`` with its token; a client that sends
+``control`` instead may call the methods of :class:`ChatServer` named in ``_CONTROLS``.
 """
 
 import asyncio
@@ -25,17 +25,18 @@ _CONTROLS = ("say", "set", "drop", "refuse", "sent_texts", "look")
 
 @dataclass
 class Faults:
-    """What is wrong with the service; change it at any time.
+    """The failures of the service; they can be changed at any time.
 
     Attributes:
-        silent: Nothing is said any more, yet connections stay open (a half-open connection).
-        refuse_login: Every bot is sent away with this code; ``bad_token`` is for good.
-        twice: Each message of a person is brought twice.
-        send_delay_s: How long it takes to put a text into a chat.
-        lose_receipts: So many texts are put into the chat, but the bot never hears of it.
-        hang_login: A connection is accepted, and nothing happens then.
-        bad_token: A token that is not known here.
-        bad_login: One that is known, but must not log in.
+        silent: Nothing is sent, but connections stay open (a half-open connection).
+        refuse_login: Every bot is refused with this code; ``bad_token`` is permanent.
+        twice: Each message of a sender is delivered twice.
+        send_delay_s: How long it takes to add a text to a chat.
+        lose_receipts: For this many texts, the text is added to the chat, but the bot gets no
+            receipt.
+        hang_login: A connection is accepted, but never answered.
+        bad_token: An unknown token.
+        bad_login: A known token that must not log in.
     """
 
     silent: bool = False
@@ -50,7 +51,7 @@ class Faults:
 
 @dataclass
 class SentText:
-    """A text that a bot put into a chat."""
+    """A text that a bot added to a chat."""
 
     chat: str
     text: str
@@ -70,18 +71,18 @@ class _Bot:
 
 
 class ChatServer:
-    """The service. Use :func:`chat_server` to have one for a test.
+    """The chat service. Tests create one with :func:`chat_server`.
 
     Attributes:
-        pending: Messages of persons that no bot has acknowledged, by id, in order.
+        pending: Messages of senders that no bot has acknowledged, by id, in order.
         acked: Ids that were acknowledged.
-        sent: What bots put into chats.
-        refusals: Answers to the next texts, one each: ``kind``, ``error``, and if wanted
-            ``retryable`` and ``retry_after``; afterwards texts are taken again.
-        logins: How often a bot logged in; ``most_bots`` how many were there at once.
+        sent: Texts that bots added to chats.
+        refusals: Answers to the next texts, one each: ``kind``, ``error``, and optionally
+            ``retryable`` and ``retry_after``; afterwards texts are accepted again.
+        logins: How often a bot logged in; ``most_bots`` is the maximum number at the same time.
         tokens: The token of each of these logins.
-        asked: The tokens that were asked about, without a login.
-        tick_s: A sign of life goes to every bot so often.
+        asked: The tokens that were checked without a login.
+        tick_s: The interval of keep-alive messages to every bot.
     """
 
     def __init__(self, *, tick_s: float = 0.1) -> None:
@@ -104,7 +105,7 @@ class ChatServer:
         self._said = 0
         self._sending = 0
 
-    # What persons and tests do
+    # Actions of senders and tests
 
     def say(
         self,
@@ -116,7 +117,7 @@ class ChatServer:
         thread: str | None = None,
         chat_type: str = "dm",
     ) -> str:
-        """A person writes; returns the message's id."""
+        """Send a message to the bots; return the message's id."""
         self._said += 1
         message_id = id or f"m{self._said}"
         self.pending[message_id] = {
@@ -134,13 +135,13 @@ class ChatServer:
         return message_id
 
     def bring_again(self) -> None:
-        """Bring what is not acknowledged once more, although the connection stands."""
+        """Deliver unacknowledged messages again, although the connection still exists."""
         for bot in self._bots:
             bot.delivered.clear()
             self._bring_pending(bot)
 
     def set(self, **faults: Any) -> None:
-        """Change :class:`Faults`; what was held back while silent is brought afterwards."""
+        """Change :class:`Faults`; messages held back while silent are delivered afterwards."""
         known = {each.name for each in fields(Faults)}
         for name, value in faults.items():
             assert name in known, name
@@ -159,7 +160,7 @@ class ChatServer:
             bot.writer.close()
 
     def texts(self, chat: str | None = None) -> list[str]:
-        """The texts in a chat, or in all."""
+        """Return the texts in a chat, or in all."""
         return [each.text for each in self.sent if chat in {None, each.chat}]
 
     def sent_texts(self) -> list[dict[str, Any]]:
@@ -176,7 +177,7 @@ class ChatServer:
             "sending": self._sending,
         }
 
-    # Life
+    # Start and stop
 
     async def start(self, port: int = 0) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
@@ -195,7 +196,7 @@ class ChatServer:
         if self._server is not None:
             await self._server.wait_closed()
             self._server = None
-        await asyncio.sleep(0.01)  # closed connections are let go by the loop's next rounds
+        await asyncio.sleep(0.01)  # the loop releases closed connections in its next iterations
 
     def _keep(self, coroutine: Any) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
@@ -326,7 +327,7 @@ class ChatServer:
 
 @contextlib.asynccontextmanager
 async def chat_server(*, tick_s: float = 0.1) -> AsyncIterator[ChatServer]:
-    """A service on the running loop."""
+    """Run a service on the running loop."""
     server = ChatServer(tick_s=tick_s)
     await server.start()
     try:
@@ -336,7 +337,7 @@ async def chat_server(*, tick_s: float = 0.1) -> AsyncIterator[ChatServer]:
 
 
 class ChatProcess:
-    """A service in a process of its own, driven by blocking calls of a few milliseconds."""
+    """A service in a separate process, controlled by blocking calls of a few milliseconds."""
 
     def __init__(self, process: "subprocess.Popen[str]", port: int) -> None:
         self.port = port
@@ -346,15 +347,17 @@ class ChatProcess:
         self._file.write('{"type": "control"}\n')
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Call a method of the server: ``say``, ``set``, ``drop``, ``refuse``, ``sent_texts``,
-        ``look``.
+        """Call a method of the server.
+
+        Args:
+            name: One of ``say``, ``set``, ``drop``, ``refuse``, ``sent_texts`` and ``look``.
         """
         self._file.write(json.dumps({"call": name, "args": args, "kwargs": kwargs}) + "\n")
         self._file.flush()
         return json.loads(self._file.readline())
 
     def texts(self, chat: str | None = None) -> list[str]:
-        """The texts in a chat, or in all."""
+        """Return the texts in a chat, or in all."""
         sent = self.call("sent_texts")
         return [each["text"] for each in sent if chat in {None, each["chat"]}]
 
@@ -367,7 +370,7 @@ class ChatProcess:
 
 @contextlib.contextmanager
 def chat_process() -> Iterator[ChatProcess]:
-    """A service in a process of its own."""
+    """Run a service in a separate process."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.fakes.socket_chat"],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""A hosted gateway over the socket platform: everything real but the model."""
+"""A hosted gateway over the socket platform: everything is real but the model."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ from tests.fakes.socket_platform import QUICK, make_socket_platform, socket_conf
 
 @dataclass
 class SocketGateway:
-    """The parts that tests look at."""
+    """The parts of the gateway that tests access."""
 
     runner: GatewayRunner
     platforms: PlatformSupervisor
@@ -40,7 +40,7 @@ class SocketGateway:
     notices: list[Notice] = field(default_factory=list)
 
     def unsettled(self) -> list[str]:
-        """What is owed or was not dealt with."""
+        """Return the replies that are owed and the messages that are not done."""
         owed = [each.content for each in self.db.open_deliveries(["telegram"])]
         waiting = self.own.read(
             lambda conn: conn.execute("SELECT event FROM inbox WHERE state <> 'done'").fetchall(),
@@ -50,7 +50,7 @@ class SocketGateway:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is under way, owed or waiting."""
+        """Whether nothing is in progress, owed or waiting."""
         tasks = len(self.runner._message_tasks) or len(self.runner._notices)
         return not tasks and not self.unsettled()
 
@@ -71,10 +71,10 @@ async def socket_gateway(
     Args:
         folder: The home.
         port: See :mod:`tests.fakes.socket_platform`.
-        make: Makes the adapter.
-        db_kind: Class of the conversation store.
-        own_kind: Class of our own store.
-        manners: How patient sending is.
+        make: Creates the adapter.
+        db_kind: Class of the session database.
+        own_kind: Class of the program's own store.
+        manners: Retry behavior of sending.
         extra: Further settings of the platform.
     """
     db, own = db_kind(folder / "state.db"), own_kind(folder / "desktop.db")

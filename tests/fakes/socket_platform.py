@@ -8,8 +8,8 @@
         await until(lambda: chat.texts("c1") == ["reply 1"])
         chat.set(silent=True); chat.drop(); chat.refuse("rate_limited", retry_after=0.1)
 
-The service (``tests/fakes/socket_chat.py``) keeps messages until the bot acknowledged them, which
-the adapter does when the gateway has dealt with them.
+The service (``tests/fakes/socket_chat.py``) keeps messages until the bot has acknowledged them,
+which the adapter does when the gateway has handled them.
 """
 
 import asyncio
@@ -54,20 +54,20 @@ QUICK = LinkTiming(
     longest_pause_s=0.2,
     quick_again_s=0.0,
 )
-"""Patience that suits a test."""
+"""Time-outs and back-off suitable for a test."""
 
 
 def socket_config(
     port: int, *, allow_from: str = "u1", token: str = "socket-token", **extra: Any
 ) -> PlatformConfig:
-    """Settings of the platform.
+    """Return the settings of the platform.
 
     Args:
-        port: Where the service listens.
-        allow_from: Who may write.
+        port: The port of the service.
+        allow_from: The authorized senders.
         token: The bot's token.
-        extra: ``expected_silence_s`` (2), ``send_timeout_s`` (2), ``limit`` (None): characters of
-            a message; ``edits``: texts can be changed, so that replies may grow.
+        extra: ``expected_silence_s`` (2), ``send_timeout_s`` (2), ``limit`` (None): characters of a
+            message; ``edits``: texts can be changed, so that replies may grow.
     """
     return PlatformConfig(
         enabled=True, token=token, extra={"port": port, "allow_from": allow_from, **extra}
@@ -77,10 +77,10 @@ def socket_config(
 def socket_registry(
     *platforms: Platform, timing: LinkTiming = QUICK, checked: bool = True
 ) -> AdapterRegistry:
-    """A registry that serves these platforms (Telegram when none is named) over the socket.
+    """Return a registry that serves these platforms (Telegram by default) over the socket.
 
     Args:
-        checked: Settings are tried by asking the service; else only by connecting.
+        checked: Settings are tested by a request to the service; else only by connecting.
     """
     served = platforms or (Platform.TELEGRAM,)
     checks = dict.fromkeys(served, check_socket_platform) if checked else {}
@@ -90,7 +90,7 @@ def socket_registry(
 
 
 async def check_socket_platform(config: PlatformConfig, context: AdapterContext) -> CheckAnswer:
-    """Ask the service who a token is, without logging in."""
+    """Check a token with the service, without logging in."""
     reader, writer = await asyncio.open_connection("127.0.0.1", int(config.extra["port"]))
     try:
         request = {"type": "who_am_i", "token": config.token or ""}
@@ -109,7 +109,7 @@ async def check_socket_platform(config: PlatformConfig, context: AdapterContext)
 
 
 def make_socket_platform(config: PlatformConfig, context: AdapterContext) -> "SocketPlatform":
-    """The factory."""
+    """Create the adapter."""
     return SocketPlatform(config, context.platform, clock=context.clock)
 
 

@@ -1,4 +1,4 @@
-"""Files as other releases of Hermes left them, made from the facts in state/schema.py."""
+"""Files of other Hermes releases, generated from the facts in state/schema.py."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ NEW_MESSAGE_COLUMNS = (
 
 
 def make_old_file(path: Path, version: int) -> sqlite3.Connection:
-    """A file of an older version; the caller closes the connection it returns."""
+    """Create a file of an older version; the caller closes the returned connection."""
     conn = _empty(path)
     for table, columns in TABLES.items():
         present = tuple(column for column in columns if column.since <= version)
@@ -41,7 +41,7 @@ def make_old_file(path: Path, version: int) -> sqlite3.Connection:
         try:
             conn.execute(index_ddl(name))
         except sqlite3.OperationalError as error:
-            if "no such" not in str(error):  # an index on what this version has not
+            if "no such" not in str(error):  # an index on a column or table that this version lacks
                 raise
     for statement in full_text_ddl():
         conn.execute(statement)
@@ -50,7 +50,7 @@ def make_old_file(path: Path, version: int) -> sqlite3.Connection:
 
 
 def make_newer_file(path: Path, version: int = 27) -> sqlite3.Connection:
-    """A file of a later version: more columns and tables, another kind of text index."""
+    """Create a file of a later version: more columns and tables, another kind of text index."""
     conn = _empty(path)
     more = {"sessions": NEW_SESSION_COLUMNS, "messages": NEW_MESSAGE_COLUMNS}
     for table, columns in TABLES.items():
@@ -73,7 +73,7 @@ def make_newer_file(path: Path, version: int = 27) -> sqlite3.Connection:
 
 
 def _newer_triggers() -> Iterator[str]:
-    """The index refers to the messages, so that words leave it through its 'delete' command."""
+    """Yield triggers for an index that refers to the messages, with its 'delete' command."""
     names = "content, tool_name, tool_calls"
     add = f"INSERT INTO messages_fts (rowid, {names}) VALUES (new.id, {_each('new')});"
     remove = (
@@ -90,7 +90,7 @@ def _each(row: str) -> str:
 
 
 def lose_tokenizer(conn: sqlite3.Connection, table: str) -> None:
-    """Make an index as if by an SQLite that has one more tokenizer than ours."""
+    """Create an index with a tokenizer that this SQLite lacks."""
     conn.execute(f"CREATE VIRTUAL TABLE {table} USING fts5(content, tokenize='unicode61')")
     conn.execute(
         f"CREATE TRIGGER {table}_insert AFTER INSERT ON messages BEGIN "
@@ -105,7 +105,7 @@ def lose_tokenizer(conn: sqlite3.Connection, table: str) -> None:
 
 
 def demand_mood(conn: sqlite3.Connection) -> None:
-    """Make a column without a default that every row must have."""
+    """Add a mandatory column without a default."""
     conn.execute("ALTER TABLE sessions ADD COLUMN mood TEXT")
     conn.execute("PRAGMA writable_schema=ON")
     conn.execute(
@@ -116,13 +116,13 @@ def demand_mood(conn: sqlite3.Connection) -> None:
 
 
 def add_session(conn: sqlite3.Connection, session_id: str, **columns: object) -> None:
-    """Insert a row with just these columns and the ones that must be there."""
+    """Insert a session row with these columns and the mandatory ones."""
     values = {"id": session_id, "source": "cli", "started_at": 1_000.0, **columns}
     _insert(conn, "sessions", values)
 
 
 def add_message(conn: sqlite3.Connection, session_id: str, **columns: object) -> None:
-    """Insert a message row with just these columns and the ones that must be there."""
+    """Insert a message row with these columns and the mandatory ones."""
     values = {
         "session_id": session_id,
         "role": "user",
@@ -134,7 +134,7 @@ def add_message(conn: sqlite3.Connection, session_id: str, **columns: object) ->
 
 
 def dump(path: Path) -> list[tuple[object, ...]]:
-    """Every object and every row of a file, to compare with later."""
+    """Return every object and every row of a file, for comparison."""
     conn = sqlite3.connect(path)
     try:
         objects = conn.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name")
@@ -148,7 +148,7 @@ def dump(path: Path) -> list[tuple[object, ...]]:
 
 
 def conversations(db: SessionDB) -> dict[str, list[tuple[object, ...]]]:
-    """All rows of the tables a conversation lives in, and of its indexes."""
+    """Return all rows of the tables of conversations, and of their indexes."""
     tables = ("sessions", "messages", "session_model_usage", "messages_fts", "messages_fts_trigram")
 
     def select(conn: sqlite3.Connection) -> dict[str, list[tuple[object, ...]]]:

@@ -1,4 +1,4 @@
-"""A relay between two ends of a connection that can be cut as cables are: nobody is told.
+"""A TCP relay whose connections can be cut without notification, like a cable.
 
 async with relay(port) as cut:
     …                       # connect to cut.port
@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 
 
 class Relay:
-    """Forwards to a port of this machine while it is told to."""
+    """Forwards to a port of this machine while ``forwards`` is set."""
 
     def __init__(self, target: int) -> None:
         self.target = target
@@ -71,7 +71,7 @@ class Relay:
 
 @contextlib.asynccontextmanager
 async def relay(target: int) -> AsyncIterator[Relay]:
-    """A relay that runs; stopped at the end."""
+    """Run a relay during the block."""
     made = Relay(target)
     await made.start()
     try:

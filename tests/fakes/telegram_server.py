@@ -1,15 +1,15 @@
-"""A small server of the Bot API of our own, for what the independent emulator does not know.
+"""A small server of the Bot API, for cases that the independent emulator does not support.
 
     async with telegram_server() as telegram:
         telegram.token_is_good = False          # 401
         telegram.refuse("sendMessage", 429, "Too Many Requests", retry_after=1)
-        telegram.drop("sendMessage")            # taken, and the connection breaks
-    telegram.page("sendMessage", 403)       # something between answers with a page
-    telegram.forgets = False                # brings everything again and again
+        telegram.drop("sendMessage")            # carried out, and the connection breaks
+        telegram.page("sendMessage", 403)       # an intermediary answers with a page
+        telegram.forgets = False                # delivers everything again and again
         telegram.say("hi"); telegram.messages
 
-It knows which edits change nothing (400 "message is not modified"), which messages exist, what
-entities must be like, and that a second question ends the first one with a conflict.
+It detects edits without changes (400 "message is not modified"), missing messages, invalid
+entities, and concurrent polls, of which the second ends the first with a conflict.
 """
 
 import asyncio
@@ -28,15 +28,15 @@ BOT = {"id": 7, "is_bot": True, "first_name": "Our Bot", "username": "our_bot"}
 
 
 class TelegramServer:
-    """Runs on the test's loop.
+    """The server. Runs on the test's loop.
 
     Attributes:
-        calls: Method and fields of all that was asked for.
-        messages: What stands in the chats, by id.
-        hangs_up: Whether every connection breaks before it is heard what was wanted.
-        forgets: Whether updates that were acknowledged go.
+        calls: Method and fields of all requests.
+        messages: The messages in the chats, by id.
+        hangs_up: Whether every connection breaks before the request is processed.
+        forgets: Whether acknowledged updates are dropped.
         cuts: By name of a file: how often fetching it ends half way.
-        drips: Whether the second half of such a file comes byte by byte instead.
+        drips: Whether the second half of such a file is sent byte by byte instead.
     """
 
     def __init__(self) -> None:
@@ -60,31 +60,31 @@ class TelegramServer:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}/bot"
 
-    # What is wrong
+    # Failures
 
     def refuse(self, method: str, code: int, words: str, **parameters: Any) -> None:
-        """Say no once to the next call of a method."""
+        """Refuse the next call of a method."""
         body = {"ok": False, "error_code": code, "description": words}
         more = {"parameters": parameters} if parameters else {}
         self._refusals[method].append((code, body | more))
 
     def page(self, method: str, code: int, body: str = "<html>Please log in</html>") -> None:
-        """Answer the next call of a method with something that is not the Bot API's."""
+        """Answer the next call of a method with a body that is not the Bot API's."""
         self._refusals[method].append((code, body))
 
     def answer(self, method: str, body: Any) -> None:
-        """Answer the next call of a method with this, as if all were well."""
+        """Answer the next call of a method with this body and status 200."""
         self._refusals[method].append((200, body))
 
     def forget_faults(self) -> None:
-        """Be as all servers are from now on."""
+        """Remove all scripted failures."""
         self._refusals.clear()
 
     def drop(self, method: str) -> None:
-        """Do what the next call of a method asks for, and break the connection."""
+        """Carry out the next call of a method, and break the connection."""
         self._refusals[method].append(None)
 
-    # People
+    # Senders
 
     def say(self, text: str, chat: int = 42, **more: Any) -> None:
         person = {"id": 42, "is_bot": False, "first_name": "Alice"}
@@ -113,7 +113,7 @@ class TelegramServer:
         self.updates.append({"update_id": next(self._ids), **update})
         self._news.set()
 
-    # What stands there
+    # State
 
     def texts(self) -> list[str]:
         return [message["text"] for message in self.messages.values()]
@@ -245,7 +245,7 @@ def _value(value: Any) -> Any:
 
 @contextlib.asynccontextmanager
 async def telegram_server() -> AsyncIterator[TelegramServer]:
-    """The server on a free port; stopped at the end."""
+    """Run the server on a free port during the block."""
     server = TelegramServer()
     app = web.Application()
     app.router.add_post("/bot{token}/{method}", server.handle)

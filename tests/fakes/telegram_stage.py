@@ -1,4 +1,4 @@
-"""A hosted gateway with the real Telegram adapter, for a server that speaks the Bot API."""
+"""A hosted gateway with the real Telegram adapter, for any server of the Bot API."""
 
 import asyncio
 import contextlib
@@ -30,12 +30,12 @@ QUICK = LinkTiming(
     quick_again_s=0.0,
     outage_told_s=300.0,
 )
-"""Patience that suits a test."""
+"""Time-outs and back-off suitable for a test."""
 
 
 @dataclass
 class TelegramStage:
-    """The parts that tests look at."""
+    """The parts of the gateway that tests access."""
 
     home: Path
     services: DesktopServices
@@ -44,7 +44,7 @@ class TelegramStage:
     notices: list[Notice] = field(default_factory=list)
 
     def health(self) -> PlatformHealth:
-        """How Telegram does, judged now."""
+        """Return the current health of Telegram."""
         return next(p for p in self.services.gateway.look().platforms if p.name == "telegram")
 
     async def until(self, condition: Callable[[], Any], seconds: float = 20.0) -> None:
@@ -57,12 +57,12 @@ class TelegramStage:
 
 
 def telegram_config(base_url: str, model_url: str, **more: Any) -> dict[str, Any]:
-    """config.yaml of a home with a model and a bot.
+    """Return config.yaml of a home with a model and a bot.
 
     Args:
-        base_url: Where the Bot API is.
-        model_url: Where the model is.
-        more: ``extra`` goes to the platform's; the rest to the top level.
+        base_url: The address of the Bot API.
+        model_url: The address of the model.
+        more: ``extra`` is merged into the platform's; the rest goes to the top level.
     """
     extra = {"base_url": base_url, "poll_timeout": 2, "allow_from": "42"}
     return {
@@ -78,7 +78,7 @@ def telegram_config(base_url: str, model_url: str, **more: Any) -> dict[str, Any
 async def telegram_stage(
     folder: Path, base_url: str, *, start: bool = True, **more: Any
 ) -> AsyncIterator[TelegramStage]:
-    """Services that host the gateway; closed at the end whatever happened."""
+    """Run services that host the gateway; they are closed afterwards even if the test fails."""
     home = folder / "home"
     home.mkdir(mode=0o700, exist_ok=True)
     with ModelServer() as model:

@@ -1,4 +1,4 @@
-"""A person at a pseudo-terminal: types, presses Ctrl-C, reads the screen."""
+"""A program at a pseudo-terminal: keys, Ctrl-C, and the screen."""
 
 import os
 import pty
@@ -22,13 +22,13 @@ def at_terminal(
     interrupt_at: str = "",
     columns: int = 120,
 ) -> Outcome:
-    """Run on a terminal; what arrives there is ``out``.
+    """Run on a terminal; ``out`` is the content of the screen.
 
     Args:
         typed: Keys, waiting when the program begins to read.
-        answer_at: Press them only when this stands on the screen.
-        ahead: Further keys, pressed before the program begins.
-        interrupt_at: Press Ctrl-C once this stands on the screen.
+        answer_at: Press them only when this text is on the screen.
+        ahead: Further keys, pressed before the program starts.
+        interrupt_at: Press Ctrl-C once this text is on the screen.
     """
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
@@ -47,7 +47,7 @@ def at_terminal(
     while True:
         try:
             piece = os.read(ours, 65536)
-        except OSError:  # the last holder of the other end is gone
+        except OSError:  # the other end was closed
             break
         if not piece:
             break

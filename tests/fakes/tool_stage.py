@@ -1,4 +1,4 @@
-"""An agent with real tools on a real store; the model is scripted, the person answers by code."""
+"""An agent with real tools on a real store; model and user are scripted."""
 
 import json
 import threading
@@ -34,7 +34,7 @@ KEY = "agent:main:desktop:dm:1"
 
 
 def call(name: str, call_id: str = "c1", **arguments: Any) -> ToolCall:
-    """A call as a model makes it."""
+    """Return a tool call as a model makes it."""
     return ToolCall(call_id, name, json.dumps(arguments))
 
 
@@ -93,7 +93,7 @@ class ToolStage:
         )
 
     def person(self, choose: Callable[[ApprovalRequest], Choice | None]) -> Callable[[], None]:
-        """Have somebody answer what is asked; None: that one is not answered."""
+        """Answer approval prompts by a function; None leaves a prompt unanswered."""
 
         def asked(request: ApprovalRequest) -> None:
             self.asked.append(request)
@@ -104,7 +104,7 @@ class ToolStage:
         return self.queue.attend(Attendant(lambda _request: True, asked))
 
     def answers(self, say: Callable[[Question], str | None]) -> Callable[[], None]:
-        """Have somebody answer the assistant's questions; None: that one is not answered."""
+        """Answer questions of the assistant by a function; None leaves a question unanswered."""
 
         def asked(question: Question) -> None:
             words = say(question)
@@ -114,7 +114,7 @@ class ToolStage:
         return self.questions.attend(QuestionAttendant(lambda _question: True, asked))
 
     def result(self, *calls: ToolCall, **options: Any) -> list[dict[str, Any]]:
-        """What a model is told after making these calls in one answer."""
+        """Return the tool results that a model receives for these calls in one answer."""
         self.model.calls.append(calls)
         self.agent(**options).run_conversation("Do it")
         told = [each for each in self.db.get_messages(SID) if each["role"] == "tool"]

@@ -30,7 +30,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def point_home_at(home: Path, server: ModelServer) -> None:
-    """Name the server as the model of a home."""
+    """Configure the server as the model of a home."""
     (home / "config.yaml").write_text(
         f"model:\n  default: fake-model\n  base_url: {server.base_url}\n", encoding="utf-8"
     )
@@ -87,13 +87,13 @@ class WindowStage:
             await asyncio.to_thread(self.server.close)
 
     async def until(self, check: Callable[[], object], within_s: float = 15.0) -> None:
-        """Let the loop run until something is true."""
+        """Run the loop until a condition is true."""
         async with asyncio.timeout(within_s):
             while not check():
                 await asyncio.sleep(0.01)
 
     async def open(self, session_id: str) -> None:
-        """Choose a session in the list, as a click does."""
+        """Select a session in the list, as a click does."""
         view = self.window.pane.view
         await self.until(lambda: view.model().row_of_session(session_id) >= 0)
         index = view.model().index(view.model().row_of_session(session_id), 0)
@@ -116,16 +116,16 @@ class WindowStage:
         return self.finished[before]
 
     def shown_text(self) -> str:
-        """Every word of the transcript, from top to bottom."""
+        """Return the text of the transcript, from top to bottom."""
         return "\n".join(_texts(self.window.page.view))
 
     def told(self, request: int = -1) -> list[str]:
-        """What the model was told, without the system prompt."""
+        """Return the messages of a request to the model, without the system prompt."""
         messages = self.server.requests[request].messages
         return [f"{m['role']}: {m['content']}" for m in messages if m["role"] != "system"]
 
     async def command_line(self, *arguments: str) -> str:
-        """Run ``hermes-desktop`` on the same home as a process of its own."""
+        """Run ``hermes-desktop`` on the same home as a separate process."""
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "hermes_desktop", *arguments,
             env={"PATH": os.environ["PATH"], "HERMES_HOME": str(self.home),

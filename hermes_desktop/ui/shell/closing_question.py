@@ -98,7 +98,7 @@ class ClosingRules(QObject):
         self.keeps_running = True
 
     def close_wanted(self) -> None:
-        """Hide the window if a tray icon exists, else ask once; quit if closing is to end the program."""
+        """Hide the window, ask if there is no tray icon, or quit if the user prefers that."""
         if not self.keeps_running:
             self.quit_wanted.emit()
         elif self._tray_available() or self._may_run_unseen:

@@ -84,7 +84,7 @@ class RailButton(QToolButton):
             self._paint_dot(painter, target)
 
     def _paint_dot(self, painter: QPainter, icon_place: QRect) -> None:
-        """Paint the dot at the upper outer corner of the icon, separated from its lines by a rim."""
+        """Paint the dot at the upper outer corner of the icon, with a rim to set it off."""
         palette = self._theme.palette
         left = icon_place.left() - 2 if self.isRightToLeft() else icon_place.right() - _DOT + 3
         painter.setPen(QPen(QColor(palette.window), 2))
