@@ -92,7 +92,7 @@ class Settings:
 
 @dataclass
 class Places:
-    """A limited number of session leases, which a test can inspect."""
+    """Session leases in a dictionary, which a test can change."""
 
     taken: dict[str, str] = field(default_factory=dict)
 

@@ -14,7 +14,7 @@ NOW = 1_772_366_400.0
 
 
 def health(name: str, state: str = "connected", *, ago: float | None = None, **more):
-    """Return one platform, with its last message so many seconds before :data:`NOW`."""
+    """Return one platform, with its last contact so many seconds before :data:`NOW`."""
     heard = None if ago is None else NOW - ago
     return PlatformHealth(name, state, heard, **more)
 

@@ -47,7 +47,7 @@ class Series:
         return self.samples[self.marks["warm"] : self.marks["end"] + 1]
 
     def mib_an_hour(self) -> float:
-        """Return the growth of memory from "warm" to "end"."""
+        """Return the growth of memory from "warm" to "end", in MiB per hour."""
         times = [each.at / 3600 for each in self.between()]
         return linear_regression(times, [each.rss_mib for each in self.between()]).slope
 

@@ -108,7 +108,7 @@ class SoakHome:
             os.kill(pid, signal.SIGUSR1)
 
     async def ask_to_stop(self, hermes: Path | None = None) -> None:
-        """Stop it from another process: by our command, or the one of hermes-agent."""
+        """Stop it from another process: by Hermes Desktop's command, or hermes-agent's."""
         ours = [sys.executable, "-m", "hermes_desktop", "gateway", "stop", "--yes"]
         done = await asyncio.to_thread(
             subprocess.run,

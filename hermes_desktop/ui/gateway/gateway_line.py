@@ -1,4 +1,4 @@
-"""The gateway in the status strip: shape, state, and platforms with their last message times."""
+"""The gateway in the status strip: shape, state, and platforms with their last contact."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -36,7 +36,7 @@ class GatewayView(QObject):
         desk: Authorized senders.
         slots: Runs coroutines started by clicks.
         bus: Receives notices.
-        bridge: Delivers events.
+        bridge: The events as signals.
         theme: Colors.
         clock: For texts on elapsed time.
         strip: The status strip of the window.

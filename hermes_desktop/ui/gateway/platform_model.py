@@ -64,7 +64,7 @@ class PlatformModel(QAbstractTableModel):
         self._rows: list[PlatformRow] = []
 
     def show_platforms(self, platforms: Sequence[PlatformHealth], now: float) -> None:
-        """Replace the rows by these platforms, in this order."""
+        """Replace the rows with these platforms, in this order."""
         rows = [PlatformRow.of(each, now) for each in platforms]
         if [r.health.name for r in rows] == [r.health.name for r in self._rows]:
             for number, row in enumerate(rows):

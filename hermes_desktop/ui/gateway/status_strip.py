@@ -59,7 +59,7 @@ class StatusStrip(QWidget):
 
         Args:
             status: The status.
-            now: Seconds since the epoch, for the age of the last message of a platform.
+            now: Seconds since the epoch, for the age of the last contact with a platform.
         """
         platforms = status.other.platforms if status.other is not None else status.platforms
         self.line.show_words(

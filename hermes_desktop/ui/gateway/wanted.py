@@ -20,7 +20,7 @@ class GatewayControl(Protocol):
         ...
 
     def look(self) -> GatewayStatusChanged:
-        """Return the status with the last message times of platforms up to this moment."""
+        """Return the status, with each platform's last contact as of this moment."""
         ...
 
     async def start(self, *, insist: bool = False) -> None:

@@ -30,7 +30,7 @@ class SettingsEntry(QObject):
         pages: The stack that shows it.
         services: Services of the page.
         slots: Runs coroutines started by clicks.
-        bridge: Delivers events.
+        bridge: The events as signals.
         theme: Colors.
         clock: For dates.
         memory: Remembers which page was open.

@@ -57,7 +57,7 @@ class SettingsView(QWidget):
     Args:
         services: Services of the page.
         slots: Runs coroutines started by clicks.
-        bridge: Delivers events.
+        bridge: The events as signals.
         theme: Colors.
         clock: For dates.
         restart_gateway: Restarts the hosted gateway, after confirmation if replies are running.

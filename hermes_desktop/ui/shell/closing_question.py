@@ -98,7 +98,11 @@ class ClosingRules(QObject):
         self.keeps_running = True
 
     def close_wanted(self) -> None:
-        """Hide the window, ask if there is no tray icon, or quit if the user prefers that."""
+        """Hide the window, ask the user, or quit, after the user has closed the window.
+
+        Quit unless ``keeps_running`` is set. Hide the window if a tray icon can bring it back.
+        Otherwise ask; one question at a time, and none after the user chose to keep running.
+        """
         if not self.keeps_running:
             self.quit_wanted.emit()
         elif self._tray_available() or self._may_run_unseen:

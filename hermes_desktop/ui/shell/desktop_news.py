@@ -20,7 +20,7 @@ class DesktopNews(QObject):
 
     Args:
         window: While it is visible, there are no notifications.
-        bridge: Events on turns and the gateway.
+        bridge: The events of turns and the gateway.
         preferences: Which notifications are enabled.
         patience_ms: How long a platform may be unreachable without a notification.
 

@@ -52,7 +52,7 @@ class MainWindow(QMainWindow):
     Args:
         services: Services of the window.
         slots: Runs coroutines started by keys and clicks.
-        bridge: Delivers events.
+        bridge: The events as signals.
         theme: Colors.
         page: The conversation; becomes a child of the window.
         tray_available: Whether the tray icon can bring a hidden window back.

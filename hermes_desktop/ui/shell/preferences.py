@@ -17,7 +17,7 @@ class Preferences(QObject):
     Args:
         settings: Reads the settings.
         slots: Runs the reads off the main thread.
-        bridge: Reports changes of settings.
+        bridge: The events about changed settings.
         current: The preferences at the start.
 
     Signals:

@@ -24,7 +24,7 @@ async def take_demo_picture(services: DesktopServices, window: MainWindow, file:
     if not page.rows:
         raise NotFoundError("The demonstration lacks its session.", DEMO_SESSION_TITLE)
     session = page.rows[0]
-    window.resize(FIRST_SIZE)  # the screens of off-screen platforms are small
+    window.resize(FIRST_SIZE)  # screens that are rendered in memory are small
     await window.show_session(session.id)
     finished = await _reply(services, session.id)
     if finished.outcome != "done":

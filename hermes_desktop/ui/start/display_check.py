@@ -1,4 +1,4 @@
-"""The check for a display and for Qt's libraries, without which Qt aborts the process.
+"""The check for a display and Qt's libraries before Qt is loaded: it aborts without them.
 
 This module does not import Qt.
 """

@@ -173,7 +173,7 @@ def mine_words(view: SettingView, edit: Edit) -> str:
 
 
 def plain(words: str) -> str:
-    """Replace backticks by quotation marks and straight apostrophes by typographic ones."""
+    """Replace backticks with quotation marks and straight apostrophes with typographic ones."""
     return re.sub(r"(?<=\w)'", "’", re.sub(r"`([^`]*)`", r"“\1”", words))
 
 

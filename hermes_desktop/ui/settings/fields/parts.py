@@ -37,7 +37,7 @@ class SettingsContext:
     Attributes:
         services: ``services.settings`` reads and writes.
         slots: Runs coroutines started by clicks.
-        bridge: Delivers events.
+        bridge: The events as signals.
         theme: Colors.
         clock: For dates.
         draft: Pending edits of options, shared by all pages.
@@ -112,7 +112,7 @@ class SettingsPart(QWidget):
         self.column.setSpacing(SPACE_8)
 
     def begin(self) -> None:
-        """Load the data of the part; called when it is shown on its page for the first time."""
+        """Load the part's data here, not before: it is shown on its page for the first time."""
 
     def grow(self) -> bool:
         """Build more of the part for a few milliseconds; return whether more remains."""

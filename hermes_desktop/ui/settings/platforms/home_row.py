@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class HomeRow(QWidget):
-    """A line whose value is stored immediately, as by ``/sethome``, with Undo.
+    """A line whose value is stored immediately, where ``/sethome`` stores it, with Undo.
 
     Args:
         facts: The platform.

@@ -27,7 +27,7 @@ _NAMED = 6
 
 
 class PeopleBlock(QWidget):
-    """Shows who is authorized, and approves further senders; the default is to reject.
+    """Shows who is authorized, and approves further senders; all others are rejected.
 
     Args:
         facts: The platform.

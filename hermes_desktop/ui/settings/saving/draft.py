@@ -193,7 +193,7 @@ class Draft(QObject):
     # ------------------------------------------------------------------------------- loading
 
     def load(self, views: Iterable[SettingView], repeated: Iterable[RepeatedKey] = ()) -> list[str]:
-        """Replace the views by what the files hold now; edits are kept.
+        """Replace the views with what the files hold now; edits are kept.
 
         Args:
             views: Every setting.

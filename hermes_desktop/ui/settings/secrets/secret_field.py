@@ -117,7 +117,7 @@ class SecretField(QWidget):
         self.message.say(level, words, action=action)
 
     def lead_elsewhere(self, place: str) -> None:
-        """Replace the line by a link: a new value is pasted on another page."""
+        """Replace the line with a link: a new value is pasted on another page."""
         self._elsewhere = place
         self.offers["elsewhere"].setText(self.tr("Set up {place}…").format(place=place))
         for widget in (self.line, self.eye, self.help):

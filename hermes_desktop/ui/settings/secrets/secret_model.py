@@ -42,7 +42,7 @@ class SecretModel(QAbstractTableModel):
         self._ends = False
 
     def show_views(self, views: Iterable[SecretView]) -> None:
-        """Replace the rows by these secrets, sorted by name."""
+        """Replace the rows with these secrets, sorted by name."""
         wanted = sorted(views, key=lambda view: view.name)
         if [view.name for view in wanted] == [view.name for view in self._views]:
             self._views = wanted
