@@ -97,7 +97,7 @@ class GatewayView(QObject):
         self._connect(bridge)
 
     def begin(self) -> None:
-        """Show the status and read the authorized senders. Call once the loop runs."""
+        """Show the status and read pairing requests and senders. Call once the loop runs."""
         self._begun = True
         self.refresh()
         self.pairing.refresh()
@@ -107,7 +107,7 @@ class GatewayView(QObject):
         self._show(self._control.look())
 
     def _beat(self) -> None:
-        """Refresh texts on elapsed time; the status has rarely changed."""
+        """Refresh texts on elapsed time, and everything if the status has changed."""
         status, now = self._control.look(), self._clock.time()
         if status != self._status:
             self._show(status)

@@ -173,7 +173,7 @@ class LoopWatchdog:
 
 
 def _lines_of(frame: FrameType | None) -> str:
-    """Return the stack without its source text: reading files would take longer than the block."""
+    """Return the stack without its source text: reading files would take longer than the delay."""
     lines: list[str] = []
     while frame is not None:
         code = frame.f_code

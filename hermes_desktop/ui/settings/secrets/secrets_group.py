@@ -1,4 +1,4 @@
-"""All secrets of the home with place, state and user, and the state of the keyring."""
+"""All secrets of the home: place, state and use of each, and the state of the keyring."""
 
 from __future__ import annotations
 
