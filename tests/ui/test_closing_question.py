@@ -16,14 +16,14 @@ def parent(qtbot) -> QWidget:
 def test_nothing_runs_and_nothing_more_is_said(parent) -> None:
     words = ClosingQuestion(parent).informativeText()
     assert "gateway" not in words
-    assert "running" not in words.split("If it keeps running", 1)[1]
+    assert "running" not in words.split("If Hermes keeps running", 1)[1]
 
 
 def test_what_would_end_with_the_program_is_named(parent) -> None:
     words = ClosingQuestion(parent, running=2, serving=True, beside=3).informativeText()
     assert "Quitting ends 3 background processes." in words
-    assert "Quitting stops the gateway: platforms are answered no more." in words
-    assert words.endswith("2 replies are running; quitting gives them 15 seconds to end.")
+    assert "Quitting stops the gateway: messages from platforms are no longer answered." in words
+    assert words.endswith("2 replies are running; quitting gives them 15 seconds to finish.")
 
 
 def test_closing_ends_the_program_where_that_is_set(parent, qtbot) -> None:

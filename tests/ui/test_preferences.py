@@ -92,8 +92,8 @@ def test_a_reply_is_told_while_nobody_sees_it(stage: Stage) -> None:
     stage.finish(reply=" ")
     stage.finish(outcome="failed", error_title="Nobody answers.")
     assert stage.chats == [
-        ("Hermes has answered", "It is done."),
-        ("There is no reply", "Nobody answers."),
+        ("Reply finished", "It is done."),
+        ("No reply", "Nobody answers."),
     ]
     stage.window.show()
     stage.finish()
@@ -107,7 +107,7 @@ def test_a_reply_is_told_while_nobody_sees_it(stage: Stage) -> None:
 def test_a_platform_is_told_of_once_and_after_a_while(stage: Stage, qtbot: QtBot) -> None:
     stage.platforms(("telegram", "fatal"))
     stage.platforms(("telegram", "fatal"))
-    assert stage.told == [("Telegram is not reached", "It said no.")]
+    assert stage.told == [("Telegram is not reachable", "It said no.")]
     stage.platforms(("discord", "retrying"))
     assert len(stage.told) == 1
     qtbot.waitUntil(lambda: len(stage.told) == 2)

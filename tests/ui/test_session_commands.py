@@ -173,7 +173,7 @@ async def test_archive_hides_at_once_and_the_archive_shows_it(stage) -> None:
         await stage.until(lambda: not stage.lists(session.root_id))
         await stage.until(lambda: stage.window.page.header.facts.text().startswith("Archived · "))
         stage.window.run_action("undo")
-        await stage.told("in the list again")
+        await stage.told("back in the list")
         await stage.until(lambda: stage.model.session_count == before)
         stage.window.run_action("archive")
         await stage.until(lambda: not stage.lists(session.root_id))

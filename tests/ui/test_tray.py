@@ -38,8 +38,9 @@ def texts(tray: Tray) -> list[str]:
 
 def test_menu_stands_in_a_fixed_order(tray) -> None:
     assert texts(tray) == [
-        "Gateway stopped", "What is not run…", "Show Hermes", "New chat", "Recent", "Start gateway",
-        "Stop gateway…", "Restart gateway…", "Take over the gateway…", "Settings…", "Quit",
+        "Gateway stopped", "Work not running…", "Show Hermes", "New chat", "Recent",
+        "Start gateway", "Stop gateway…", "Restart gateway…", "Take over the gateway…",
+        "Settings…", "Quit",
     ]  # fmt: skip
     assert not tray.menu.actions()[0].isEnabled()
 
@@ -169,7 +170,7 @@ def test_nothing_is_told_without_an_icon(qapp) -> None:
 def test_what_is_not_run_stands_in_menu_and_tooltip_and_leads_to_the_page(qtbot, tray) -> None:
     undone = UndoneWork(1, 2, ("news",), ("garden",), 1)
     tray.show_status(GatewayStatusChanged("running", undone=undone))
-    (entry,) = [each for each in tray.menu.actions() if each.text() == "What is not run…"]
+    (entry,) = [each for each in tray.menu.actions() if each.text() == "Work not running…"]
     assert entry.isVisible()
     assert tray.face.tooltip == "Hermes: gateway running (1 job and 2 cards not run)"
     with qtbot.waitSignal(tray.platforms_wanted):

@@ -23,7 +23,7 @@ _KINDS = {
 }
 _RESTING = "New sessions of chats"
 _REPLYING = "Replies"
-_PEOPLE = "Who may write"
+_PEOPLE = "Who can write"
 _PLATFORMS = "Platforms"
 _IGNORED = "`hermes` does not read it from config.yaml; in its gateway it has no effect."
 _POLICY, _RUNNING, _STREAMING = SessionResetPolicy(), RunningSettings(), StreamingConfig()

@@ -107,5 +107,5 @@ def _end(_request: ApprovalRequest, answer: Answered, platform: str) -> str:
     if answer.reason != "answered" or answer.by in {"", platform}:
         return ""
     done = {"once": "allowed once", "session": "allowed in this session"}
-    words = done.get(answer.choice, "denied" if answer.choice == "deny" else "allowed for always")
+    words = done.get(answer.choice, "denied" if answer.choice == "deny" else "always allowed")
     return f"Answered {where_words(answer.by)}: {words}."

@@ -90,7 +90,7 @@ def _notify(key: str, label: str, text: str) -> Option:
     return _yes_no(
         f"notify_{key}",
         label,
-        f"{text} It is told only while the window is hidden, by the tray icon.",
+        f"{text} Shown by the tray icon while the window is hidden.",
         section=_NEWS,
     )
 
@@ -140,14 +140,14 @@ DESKTOP_OPTIONS: tuple[Option, ...] = (
     ),
     _notify(
         "approvals",
-        "The assistant asks something",
-        "That it waits for your word before doing something, or for an answer.",
+        "Question from the assistant",
+        "That it waits for your approval or your answer.",
     ),
-    _notify("finished", "A reply is there", "That a reply in a chat of this window is complete."),
+    _notify("finished", "Reply finished", "That a reply in a chat of this window is complete."),
     _notify(
         "platforms",
-        "A platform is not reached",
+        "Platform not reachable",
         "That a messaging platform does not answer, or refuses to.",
     ),
-    _notify("requests", "Somebody asks to be let in", "That a stranger wrote and waits."),
+    _notify("requests", "Pairing request", "That someone new wrote and waits for approval."),
 )

@@ -69,13 +69,13 @@ class ApprovalDesk(AskingDesk[ApprovalRequested, ApprovalResolved]):
     @override
     def _end_words(self, settled: ApprovalResolved) -> str:
         if settled.reason == "timeout":
-            return self.tr("Denied, because nobody answered in time.")
+            return self.tr("Denied: the request timed out.")
         if settled.reason != "answered" or settled.by in {"", "window"}:
             return ""
         done = {
             "once": self.tr("allowed once"),
             "session": self.tr("allowed in this session"),
-            "always": self.tr("allowed for always"),
+            "always": self.tr("always allowed"),
             "deny": self.tr("denied"),
         }
         return self.tr("Answered {}: {}.").format(where_words(settled.by), done[settled.choice])

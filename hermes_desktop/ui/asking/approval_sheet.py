@@ -67,17 +67,17 @@ class ApprovalSheet(QWidget):
         self._before: QWidget | None = None
         self.title = LeadingLabel()
         self.place = QLabel()
-        self.before = _step_button("‹", self.tr("The question before"))
-        self.next = _step_button("›", self.tr("The next question"))
+        self.before = _step_button("‹", self.tr("Previous request"))
+        self.next = _step_button("›", self.tr("Next request"))
         self.what = WhatBox(theme, self)
         self.why = LeadingLabel()
         self.where = LeadingLabel()
         self.session = SessionName()
-        self.bar = CountdownBar(theme, now, self.tr("Denied by itself in {}"))
+        self.bar = CountdownBar(theme, now, self.tr("Denied automatically in {}"))
         self.left = self.bar.words
         self.buttons: dict[ApprovalChoice, QPushButton] = {}
         self.row = FlowRow()
-        self.go = QPushButton(self.tr("Open that session"))
+        self.go = QPushButton(self.tr("Open session"))
         self.close_button = QPushButton(self.tr("Close"))
         self._arming = QTimer(self, singleShot=True, interval=ARMED_AFTER_MS)
         self._arming.timeout.connect(self._arm)
@@ -105,9 +105,9 @@ class ApprovalSheet(QWidget):
         """
         is_new = self.asked is None or self.asked.request_id != asked.request_id
         self.asked = asked
-        title = self.tr("May the assistant do this?")
+        title = self.tr("Allow this action?")
         if elsewhere:
-            title = self.tr("May the assistant do this in another session?")
+            title = self.tr("Allow this action in another session?")
         self._fill(asked, title)
         self._count(place)
         self.go.setVisible(elsewhere)

@@ -217,7 +217,7 @@ class AskingDesk(QObject, Generic[Q, A]):
         self._asked_last[asked.request_id] = asked
         self._over = None
         self._show()
-        words = self.tr("The assistant asks: {}").format(self._in_words(asked))
+        words = self.tr("Question from the assistant: {}").format(self._in_words(asked))
         announce(self._page, words)
 
     def _settle(self, settled: A) -> None:

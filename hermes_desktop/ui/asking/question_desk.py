@@ -80,7 +80,7 @@ class QuestionDesk(AskingDesk[QuestionAsked, QuestionAnswered]):
     @override
     def _end_words(self, settled: QuestionAnswered) -> str:
         if settled.reason == "timeout":
-            return self.tr("Nobody answered in time; the assistant goes on without an answer.")
+            return self.tr("The question timed out. The assistant continues without an answer.")
         if settled.reason != "answered" or settled.by in {"", "window"}:
             return ""
         where = where_words(settled.by)

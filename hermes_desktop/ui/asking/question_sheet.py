@@ -66,9 +66,11 @@ class QuestionSheet(QWidget):
         self.field.setClearButtonEnabled(True)
         self.answer_button = QPushButton(self.tr("A&nswer"), self)
         self.skip_button = QPushButton(self.tr("S&kip"), self)
-        self.go = QPushButton(self.tr("Open that session"), self)
+        self.go = QPushButton(self.tr("Open session"), self)
         self.close_button = QPushButton(self.tr("Close"), self)
-        self.bar = CountdownBar(theme, now, self.tr("Goes on without in {}"), colour="accent")
+        self.bar = CountdownBar(
+            theme, now, self.tr("Continues without an answer in {}"), colour="accent"
+        )
         self._arming = QTimer(self, singleShot=True, interval=ARMED_AFTER_MS)
         self._arming.timeout.connect(self._arm)
         self._arrange()
@@ -95,9 +97,9 @@ class QuestionSheet(QWidget):
         """
         is_new = self.asked is None or self.asked.request_id != asked.request_id
         self.asked = asked
-        title = self.tr("The assistant asks")
+        title = self.tr("The assistant has a question")
         if elsewhere:
-            title = self.tr("The assistant asks in another session")
+            title = self.tr("The assistant has a question in another session")
         self._name(title, asked)
         number, of = place
         self.place.setText(self.tr("{} of {}").format(number, of) if of > 1 else "")
@@ -157,7 +159,7 @@ class QuestionSheet(QWidget):
         self._arming.start()
         self.area.show_question(asked.text, asked.choices)
         self.field.clear()
-        own = self.tr("An answer of your own") if asked.choices else self.tr("Your answer")
+        own = self.tr("Your own answer") if asked.choices else self.tr("Your answer")
         self.field.setPlaceholderText(own)
         self.field.setAccessibleName(own)
         self.field.setAccessibleDescription(self.area.question.text())

@@ -30,7 +30,7 @@ class WhatBox(QPlainTextEdit):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.document().setDocumentMargin(SPACE_8)
         make_slim(self, theme)
-        self.setAccessibleName(self.tr("What is to be done"))
+        self.setAccessibleName(self.tr("Requested action"))
         theme.changed.connect(self._colour)
         self._colour()
 

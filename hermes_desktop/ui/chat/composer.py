@@ -243,8 +243,8 @@ class Composer(QWidget):
         if not usable:
             words = self.reason.title.text()
         elif self._running:
-            words = self.tr("Write the next message; it waits for the reply…")
-            more = self.tr("/steer and a message tells the reply that is being written at once.")
+            words = self.tr("Write the next message. It is sent after the reply…")
+            more = self.tr("To steer the reply in progress, type /steer and a message.")
         self.field.setPlaceholderText(words)
         self.field.setToolTip(more)
         self.field.setAccessibleDescription(more if usable else words)

@@ -81,14 +81,16 @@ class EmptyPage(QWidget):
         """Show that another program deleted the open session."""
         self.say(
             self.tr("This session is gone"),
-            self.tr("Another program deleted it. What you typed is kept; sending it begins anew."),
+            self.tr(
+                "Another program deleted it. Your text is kept; sending it starts a new session."
+            ),
         )
 
     def silent(self) -> "EmptyPage":
         """Show that the open session has no messages, and return the page."""
         self.say(
-            self.tr("Nothing was said here yet"),
-            self.tr("Your first message goes into this session."),
+            self.tr("No messages yet"),
+            self.tr("Write the first message below."),
         )
         return self
 

@@ -40,7 +40,7 @@ class ResetStrip(QWidget):
         self.close_button = QToolButton()
         self.close_button.setAutoRaise(True)
         self.close_button.setIconSize(icon_size())
-        self.close_button.setAccessibleName(self.tr("Close this line"))
+        self.close_button.setAccessibleName(self.tr("Dismiss"))
         self.close_button.setToolTip(self.tr("Close"))
         row = QHBoxLayout()
         row.setSpacing(SPACE_8)

@@ -52,7 +52,7 @@ class GatewayBanner(QWidget):
         self.close_button = QToolButton()
         self.close_button.setAutoRaise(True)
         self.close_button.setIconSize(icon_size())
-        self.close_button.setAccessibleName(self.tr("Close this strip"))
+        self.close_button.setAccessibleName(self.tr("Dismiss"))
         self.close_button.setToolTip(self.tr("Close"))
         self._arrange()
         self.action.clicked.connect(lambda: self.wanted.emit(self._name))
@@ -94,7 +94,7 @@ class GatewayBanner(QWidget):
         self._level, self._icon_name = "info", "link"
         if busy == "take_over":
             self._name = "give_up"
-            words = plain(status.detail) or self.tr("The other gateway is asked to stop…")
+            words = plain(status.detail) or self.tr("Asking the other gateway to stop…")
             self._say(words, self.tr("Stop waiting"))
         else:
             self._name = "take_over"

@@ -55,7 +55,7 @@ class GatewayCard(Block):
             "take_over": self._button(self.tr("Take over…"), "take_over"),
             "insist": self._button(self.tr("Start anyway…"), "insist"),
             "give_up": self._button(self.tr("Stop waiting"), "give_up"),
-            "hurry": self._button(self.tr("Interrupt them now"), "hurry"),
+            "hurry": self._button(self.tr("Interrupt now"), "hurry"),
         }
         self._arrange()
 

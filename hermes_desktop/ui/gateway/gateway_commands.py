@@ -122,7 +122,7 @@ class GatewayCommands(QObject):
     async def _start(self) -> None:
         self._began()
         await self._control.start()
-        self._tell_start(self.tr("The gateway runs."))
+        self._tell_start(self.tr("The gateway is running."))
 
     async def _insist(self) -> None:
         refusal = self._control.status.refusal
@@ -133,7 +133,7 @@ class GatewayCommands(QObject):
         ):
             self._began()
             await self._control.start(insist=True)
-            self._tell_start(self.tr("The gateway runs."))
+            self._tell_start(self.tr("The gateway is running."))
 
     async def _stop(self) -> None:
         if not await self._may_interrupt(restart=False):
@@ -141,14 +141,14 @@ class GatewayCommands(QObject):
         self._began()
         await self._control.stop()
         if self._control.status.state == "stopped":
-            words = self.tr("The gateway is stopped. Your own chats go on.")
+            words = self.tr("The gateway is stopped. Chats in this window still work.")
             self._tell(Notice("ok", words, key=START_AGAIN, action=self.tr("Start again")))
 
     async def _restart(self) -> None:
         if await self._may_interrupt(restart=True):
             self._began()
             await self._control.restart()
-            self._tell_start(self.tr("The gateway runs again, with its settings read anew."))
+            self._tell_start(self.tr("The gateway restarted with the current settings."))
 
     async def _take_over(self) -> None:
         other = self._control.status.other
@@ -168,7 +168,7 @@ class GatewayCommands(QObject):
     def _tell_taken_over(self) -> None:
         status = self._control.status
         if serves(status):
-            self._tell_start(self.tr("Hermes Desktop answers the messages of your platforms now."))
+            self._tell_start(self.tr("Hermes Desktop now answers messages from your platforms."))
         elif status.refusal is not None:
             title, detail = plain(status.refusal.title), plain(status.refusal.detail)
             self._tell(Notice("warning", title, detail, plain(status.refusal.hint), key=RESULT))
@@ -205,7 +205,7 @@ class GatewayCommands(QObject):
             self._tell(Notice("ok", words, key=RESULT))
         elif status.state == "stopped" and status.refusal is None:
             words = self.tr("The gateway was not started.")
-            why = plain(status.detail) or self.tr("None is hosted by this window.")
+            why = plain(status.detail) or self.tr("This window hosts no gateway.")
             self._tell(Notice("warning", words, why, key=RESULT))
 
     def _tell(self, notice: Notice) -> None:

@@ -49,7 +49,7 @@ class GatewayLine(QAbstractButton):
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.setAccessibleDescription(self.tr("Opens the page of platforms"))
+        self.setAccessibleDescription(self.tr("Open the Platforms page"))
         theme.changed.connect(self.update)
 
     @property

@@ -140,7 +140,7 @@ class GatewayView(QObject):
         """Report work that does not run to screen readers, and by notification if unseen."""
         announce(self._strip, undone_text(undone))
         if not self._window_visible:
-            self.told.emit(self.tr("Some work does not run"), undone_text(undone))
+            self.told.emit(self.tr("Some scheduled work is not running"), undone_text(undone))
 
     def page_shown(self) -> None:
         """Update the page and read the senders again after the page became visible."""
@@ -202,7 +202,7 @@ class GatewayView(QObject):
 
     def _asked(self, entry: Person) -> None:
         """Report a pairing request by a notice, and by a desktop notification if unseen."""
-        title = self.tr("{name} asks to be let in").format(name=entry.name)
+        title = self.tr("{name} requests access").format(name=entry.name)
         place = source_name(entry.platform)
         words = self.tr("They wrote to Hermes on {place} for the first time.").format(place=place)
         if not self.page.isVisible():

@@ -86,11 +86,11 @@ class PairingCommands(QObject):
             self._again = True
         else:
             self._reading = True
-            self._slots.start(self._read(), doing=self.tr("Reading who may write"))
+            self._slots.start(self._read(), doing=self.tr("Loading people"))
 
     def approve(self, entry: Person) -> None:
         """Approve a request; the notice offers to undo it."""
-        self._slots.start(self._approve(entry), doing=self.tr("Letting somebody in"))
+        self._slots.start(self._approve(entry), doing=self.tr("Approving access"))
 
     def deny(self, entry: Person) -> None:
         """Deny a request."""
@@ -150,13 +150,13 @@ class PairingCommands(QObject):
         self._undo[key] = entry
         for old in list(self._undo)[:-_REMEMBERED]:
             del self._undo[old]
-        words = self.tr("{name} may write to Hermes on {place} now.")
+        words = self.tr("{name} can now write to Hermes on {place}.")
         words = words.format(name=entry.name, place=place)
         self._bus.publish(Notice("ok", words, key=key, action=self.tr("Undo")))
 
     async def _deny(self, entry: Person) -> None:
         await self._done(self._desk.deny(entry.platform, entry.entry_id))
-        words = self.tr("{name} was not let in. They may ask again.").format(name=entry.name)
+        words = self.tr("Access denied for {name}. They can ask again.").format(name=entry.name)
         self._bus.publish(Notice("ok", words, key="pairing"))
 
     async def _ask_and_revoke(self, person: Person) -> None:
@@ -170,7 +170,7 @@ class PairingCommands(QObject):
 
     async def _revoke(self, person: Person) -> None:
         await self._done(self._desk.revoke(person.platform, person.user_id))
-        words = self.tr("{name} may not write on {place} any more.")
+        words = self.tr("{name} can no longer write on {place}.")
         words = words.format(name=person.name, place=source_name(person.platform))
         self._bus.publish(Notice("ok", words, key="pairing"))
 

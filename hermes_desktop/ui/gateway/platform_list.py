@@ -109,7 +109,7 @@ class PlatformList(Block):
         chosen = self.selected
         if chosen is None:
             empty = self.search.text() and not self._order.rowCount()
-            self.detail.setText(self.tr("No platform matches.") if empty else "")
+            self.detail.setText(self.tr("No platforms match.") if empty else "")
         else:
             words = explained(chosen)
             self.detail.setText(f"{source_name(chosen.name)}: {words}" if words else "")

@@ -64,14 +64,15 @@ class NoPlatforms(Block):
             known: Whether the gateway runs and has no platforms; otherwise they are not known yet.
         """
         setup = self.tr(
-            "Telegram is set up here; others by “{command}” in a terminal, for “hermes”."
+            "Set up Telegram here. Other platforms are served by “hermes”: run “{command}” "
+            "in a terminal."
         ).format(command=SETUP_COMMAND)
         if known:
             self.title.setText(self.tr("No messaging platform is set up."))
-            words = self.tr("With one, you reach Hermes from your phone. {setup}")
+            words = self.tr("Connect one to reach Hermes from your phone. {setup}")
             self.words.setText(words.format(setup=setup))
         else:
-            self.title.setText(self.tr("The platforms appear here once the gateway runs."))
+            self.title.setText(self.tr("Platforms appear here when the gateway is running."))
             self.words.setText(setup)
 
 
@@ -105,14 +106,16 @@ class PlatformsPage(QWidget):
                 Offer(self.tr("Deny"), self.tr("Deny {name}"), self.deny_wanted.emit),
             ),
             verb=self.tr("asked"),
-            nothing=self.tr("Nobody asks. Who writes to the bot for the first time appears here."),
+            nothing=self.tr(
+                "No pairing requests. People who write to the bot for the first time appear here."
+            ),
             theme=theme,
         )
         self.people = PeopleList(
             (Offer(self.tr("Revoke…"), self.tr("Revoke {name}"), self.revoke_wanted.emit),),
             verb=self.tr("let in"),
             nothing=self.tr(
-                "Nobody was let in by request. People named in the configuration are not listed."
+                "No approved people. People named in the configuration are not listed."
             ),
             theme=theme,
         )
@@ -217,9 +220,9 @@ class PlatformsPage(QWidget):
         for widget in (self._list_title, self.list, self.empty):
             column.addWidget(widget)
         self._people_parts = [
-            _heading(self.tr("Requests to be let in")),
+            _heading(self.tr("Pairing requests")),
             self.requests,
-            _heading(self.tr("People who were let in")),
+            _heading(self.tr("Approved people")),
             self.people,
         ]
         for widget in self._people_parts:

@@ -171,13 +171,13 @@ class MessageHits(QWidget):
             self._fresh = False
             self._model.begin_anew((), words_for(self._clock.time()))
         if outcome is None:
-            self._say(self.tr("The messages could not be searched."))
+            self._say(self.tr("The message search failed."))
             self._become("failed")
             return
         self.more.setVisible(outcome.more)
         self._say(outcome.notice.text if outcome.notice is not None else "")
         if not outcome.hits:
-            self._say(self.tr("No message contains this."))
+            self._say(self.tr("No messages match."))
         self._become("found" if outcome.hits else "nothing")
 
     def _become(self, state: State) -> None:
@@ -209,7 +209,7 @@ class MessageHits(QWidget):
         self.best.setCheckable(True)
         self.best.setAutoRaise(True)
         self.best.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.best.setToolTip(self.tr("Best match first; otherwise the newest"))
+        self.best.setToolTip(self.tr("Sort by best match instead of newest"))
         self.line.setRange(0, 0)
         self.line.setTextVisible(False)
         self.line.setFixedHeight(_LINE)
@@ -240,7 +240,7 @@ class MessageHits(QWidget):
         view = self.list
         view.setModel(self._model)
         view.setItemDelegate(self._delegate)
-        view.setAccessibleName(self.tr("Messages that were found"))
+        view.setAccessibleName(self.tr("Found messages"))
         view.setFrameShape(QFrame.Shape.NoFrame)
         view.setMouseTracking(True)
         view.setUniformItemSizes(True)

@@ -36,7 +36,7 @@ class PaneRoom:
         self._hits = hits
         self._theme = theme
         self.place_holder = PlaceHolder(theme)
-        self.no_title = QLabel(view.tr("No title matches."))
+        self.no_title = QLabel(view.tr("No titles match."))
         self.no_title.setContentsMargins(SPACE_12, 0, SPACE_12, SPACE_12)
         self.no_title.hide()
         self.stack = QStackedWidget()

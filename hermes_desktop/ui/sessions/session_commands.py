@@ -146,7 +146,7 @@ class SessionCommands(QObject):
 
         async def undo() -> str:
             await self._actions.unarchive(changed)
-            return self.tr("{what} is in the list again.").format(what=what)
+            return self.tr("{what} is back in the list.").format(what=what)
 
         self._tell(self.tr("Archived {what}.").format(what=what), undo)
 

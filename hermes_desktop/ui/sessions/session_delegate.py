@@ -90,7 +90,7 @@ class SessionDelegate(QStyledItemDelegate):
         editor = QLineEdit(parent)
         editor.setPalette(QApplication.palette())
         editor.setMaxLength(_TITLE_MAX)
-        editor.setAccessibleName(self.tr("Title of the session"))
+        editor.setAccessibleName(self.tr("Session title"))
         return editor
 
     @override

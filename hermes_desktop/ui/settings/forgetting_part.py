@@ -130,14 +130,14 @@ class ForgettingPart(SettingsPart):
             title.setVisible(bool(label.text()))
             label.setVisible(bool(label.text()))
         self.basis.setText(
-            self.tr("Counted with what is filled in below, not saved yet.")
+            self.tr("Based on the values below, which are not saved yet.")
             if self._counted
-            else self.tr("Counted with the settings as they are saved.")
+            else self.tr("Based on the saved settings.")
         )
         self.setAccessibleDescription(" ".join((chats, *rules, stored)))
 
     def _arrange(self) -> None:
-        self.column.addWidget(heading(self.tr("What this means now")))
+        self.column.addWidget(heading(self.tr("Current effect")))
         self._block = Block(self.context.theme)
         self._lines = [
             (words_label(self.tr("Forgotten chats")), self.chats),

@@ -40,13 +40,13 @@ class ModelPart(SettingsPart):
     def __init__(self, context: SettingsContext) -> None:
         super().__init__(context)
         self._asking: asyncio.Task[None] | None = None
-        self.try_it = QPushButton(self.tr("Try the model"))
-        self.look = QPushButton(self.tr("Find servers on this machine"))
+        self.try_it = QPushButton(self.tr("Test model"))
+        self.look = QPushButton(self.tr("Find local servers"))
         self.use = QPushButton(self.tr("Use this model"))
         self.said = SaidLine(context.theme)
         self.waiting = WaitLine(context.theme)
         self.table = QuietTable(
-            self.tr("Models of servers on this machine"),
+            self.tr("Local models"),
             (self.tr("Model"), self.tr("Server"), self.tr("Context")),
             context.theme,
         )
@@ -70,7 +70,7 @@ class ModelPart(SettingsPart):
         self.use.setEnabled(not reason and self.table.current is not None)
 
     def _try(self) -> None:
-        self._ask(self._try_chosen(), self.tr("Asking the model"))
+        self._ask(self._try_chosen(), self.tr("Testing the model"))
 
     def _find(self) -> None:
         self._ask(self._look_around(), self.tr("Looking for model servers"))
@@ -129,8 +129,8 @@ class ModelPart(SettingsPart):
         ]
         if not servers:
             troubles = [
-                self.tr("No model server answers on this machine. Start Ollama, LM Studio,")
-                + self.tr(" llama.cpp or vLLM, then look again.")
+                self.tr("No model server was found on this machine. Start Ollama, LM Studio,")
+                + self.tr(" llama.cpp or vLLM, then try again.")
             ]
         self.said.say("info" if rows else "warning", "\n".join(troubles))
         if rows:
@@ -142,17 +142,18 @@ class ModelPart(SettingsPart):
             self.context.draft.give_several(
                 {MODEL: found.model, ADDRESS: found.base_url, PROVIDER: OWN_ADDRESS}
             )
-            self.said.say("ok", self.tr("Filled in below. Try it, then save."))
+            self.said.say("ok", self.tr("Filled in below. Test it, then save."))
 
     def _arrange(self) -> None:
-        self.column.addWidget(heading(self.tr("Does it answer?")))
+        self.column.addWidget(heading(self.tr("Test the model")))
         block = Block(self.context.theme)
         block.column.addWidget(
             QuietLabel(
                 self.context.theme,
                 self.tr(
-                    "“Try the model” asks the model below one short question, saved or not; that"
-                    " costs as much as a few words. “Find servers” asks nobody but this machine."
+                    "“Test model” sends one short question to the model below, saved or not; "
+                    "this costs a few tokens. “Find local servers” contacts this machine "
+                    "only."
                 ),
             )
         )

@@ -34,7 +34,7 @@ class OtherKeysPart(SettingsPart):
         self.repeated = QuietLabel(context.theme)
         self.words = QuietLabel(context.theme)
         self.table = QuietTable(
-            self.tr("Other keys of config.yaml"),
+            self.tr("Other keys in config.yaml"),
             (self.tr("Key"), self.tr("Value"), self.tr("Line")),
             context.theme,
         )
@@ -104,7 +104,7 @@ class OtherKeysPart(SettingsPart):
         self.column.addWidget(heading(self.tr("Keys without a field")))
         self.column.addWidget(self.words)
         self._warning = Block(self.context.theme)
-        self._warning.column.addWidget(LeadingLabel(self.tr("Some keys stand more than once.")))
+        self._warning.column.addWidget(LeadingLabel(self.tr("Some keys appear more than once.")))
         self._warning.column.addWidget(self.repeated)
         self._warning.hide()
         self._block = Block(self.context.theme)

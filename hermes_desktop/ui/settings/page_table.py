@@ -83,7 +83,7 @@ PAGES: tuple[PageEntry, ...] = (
         "platforms",
         "Where Hermes can be reached, with which token, and by whom.",
         above=(PlatformsPart,),
-        shown_by_parts=frozenset({"Platforms", "Who may write", "Tools", "Groups"}),
+        shown_by_parts=frozenset({"Platforms", "Who can write", "Tools", "Groups"}),
     ),
     PageEntry(
         PRIVACY,
@@ -115,7 +115,7 @@ SECTION_PAGES: Mapping[str, str] = {
     "Stored sessions": SESSIONS,
     "Groups": SESSIONS,
     "Platforms": PLATFORMS,
-    "Who may write": PLATFORMS,
+    "Who can write": PLATFORMS,
 }
 """The page of each section, in the order in which sections appear on it."""
 

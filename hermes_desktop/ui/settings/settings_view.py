@@ -200,7 +200,7 @@ class SettingsView(QWidget):
         self.stack.set_locked(self._managed)
         if self._managed and not self._told_managed:
             self._told_managed = True
-            whose = self.tr("They can be looked at; whoever set this home up changes them.")
+            whose = self.tr("You can view them. Whoever set up this home manages them.")
             title = self.tr("Settings cannot be changed here.")
             self.strip.keep("info", title, (self._managed, whose))
         if not self.search.text():
@@ -208,10 +208,10 @@ class SettingsView(QWidget):
         if changed and self.draft.edits and not self.keeper.busy:
             self.strip.tell(
                 "info",
-                self.tr("Changed elsewhere meanwhile: {names}.").format(
+                self.tr("Changed by another program: {names}.").format(
                     names=names(changed, self.draft.views)
                 ),
-                (self.tr("What you changed here is kept, and still not saved."),),
+                (self.tr("Your changes are kept, but not saved yet."),),
             )
         if self._wanted_key:
             key, self._wanted_key = self._wanted_key, ""

@@ -42,12 +42,12 @@ class VersionsPart(SettingsPart):
         self._locked = ""
         self.words = QuietLabel(context.theme)
         self.table = QuietTable(
-            self.tr("Former versions of config.yaml"),
-            (self.tr("Replaced"), self.tr("Different from now")),
+            self.tr("Previous versions of config.yaml"),
+            (self.tr("Replaced"), self.tr("Differences")),
             context.theme,
         )
         self.difference = QPushButton(self.tr("See the difference…"))
-        self.restore = QPushButton(self.tr("Bring back…"))
+        self.restore = QPushButton(self.tr("Restore…"))
         self._arrange()
         context.draft.loaded.connect(self._read_again)
 
@@ -64,7 +64,7 @@ class VersionsPart(SettingsPart):
 
     def _read_again(self) -> None:
         if self._begun:
-            self.context.slots.start(self._read(), doing=self.tr("Reading former versions"))
+            self.context.slots.start(self._read(), doing=self.tr("Loading previous versions"))
 
     async def _read(self) -> None:
         service = self.context.services.settings
@@ -90,9 +90,7 @@ class VersionsPart(SettingsPart):
         if rows and self.table.current is None:
             self.table.selectRow(0)
         self._block.setVisible(bool(rows))
-        self.words.setText(
-            KEPT_WORDS if rows else self.tr("Nothing was saved here yet, so there are none.")
-        )
+        self.words.setText(KEPT_WORDS if rows else self.tr("There are no previous versions yet."))
         self._show_allowed()
 
     def _show_allowed(self) -> None:
@@ -110,7 +108,7 @@ class VersionsPart(SettingsPart):
     def _bring_back(self) -> None:
         version = self.table.current
         if version is not None:
-            self.context.slots.start(self._restore(version), doing=self.tr("Bringing back"))
+            self.context.slots.start(self._restore(version), doing=self.tr("Restoring"))
 
     async def _compare(self, version: Version) -> None:
         found = await self.context.services.settings.difference_to(version)
@@ -122,12 +120,12 @@ class VersionsPart(SettingsPart):
     async def _restore(self, version: Version) -> None:
         service = self.context.services.settings
         found = await service.preview_restore(version)
-        title = self.tr("Bring back config.yaml of {when}?").format(when=self._date(version))
+        title = self.tr("Restore config.yaml from {when}?").format(when=self._date(version))
         if not found.diff:
-            await self._ask(self._dialog(title, "", (self.tr("It is what stands there now."),)))
+            await self._ask(self._dialog(title, "", (self.tr("This is the current version."),)))
             return
-        facts = [self.tr("What stands there now is kept as a version."), *found.notes]
-        dialog = self._dialog(title, found.diff, tuple(map(plain, facts)), self.tr("Bring back"))
+        facts = [self.tr("The current file is kept as a version."), *found.notes]
+        dialog = self._dialog(title, found.diff, tuple(map(plain, facts)), self.tr("Restore"))
         if await self._ask(dialog):
             applied: Applied = await service.restore(version)
             self.context.report(applied)
@@ -153,7 +151,7 @@ class VersionsPart(SettingsPart):
         return words_for(self.context.clock.time()).full(version.time)
 
     def _arrange(self) -> None:
-        self.column.addWidget(heading(self.tr("Former versions")))
+        self.column.addWidget(heading(self.tr("Previous versions")))
         self.column.addWidget(self.words)
         self._block = Block(self.context.theme)
         self._block.column.setContentsMargins(SPACE_8, SPACE_4, SPACE_8, SPACE_8)

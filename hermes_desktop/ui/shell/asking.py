@@ -116,8 +116,8 @@ class Asking(QObject):
         )
 
     def _tell_question(self, text: str) -> None:
-        self.asked_unseen.emit(self.tr("The assistant asks"), text)
+        self.asked_unseen.emit(self.tr("The assistant has a question"), text)
 
     def _tell_approval(self, request: ApprovalRequested) -> None:
         if not self._page.isVisible() or self._window.isMinimized():
-            self.asked_unseen.emit(self.tr("May the assistant do this?"), request.what)
+            self.asked_unseen.emit(self.tr("Allow this action?"), request.what)

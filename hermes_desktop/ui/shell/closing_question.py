@@ -32,17 +32,21 @@ class ClosingQuestion(QMessageBox):
         self.setText(self.tr("Keep Hermes running without its window?"))
         parts = [
             self.tr(
-                "This desktop shows no tray icons. If it keeps running, it stays in the task bar,"
-                " minimised, and starting Hermes again brings it back."
+                "This desktop shows no tray icons. If Hermes keeps running, it stays "
+                "minimized in the task bar; start Hermes again to bring it back."
             )
         ]
         if serving:
-            parts.append(self.tr("Quitting stops the gateway: platforms are answered no more."))
+            parts.append(
+                self.tr(
+                    "Quitting stops the gateway: messages from platforms are no longer answered."
+                )
+            )
         if beside:
             noun = self.tr("background process") if beside == 1 else self.tr("background processes")
             parts.append(self.tr("Quitting ends {number} {noun}.").format(number=beside, noun=noun))
         if running:
-            words = self.tr("{replies}; quitting gives them 15 seconds to end.")
+            words = self.tr("{replies}; quitting gives them 15 seconds to finish.")
             parts.append(words.format(replies=running_text(running)))
         self.setInformativeText(" ".join(parts))
         self._keep = self.addButton(self.tr("Keep running"), QMessageBox.ButtonRole.AcceptRole)

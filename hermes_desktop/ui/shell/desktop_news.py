@@ -71,9 +71,9 @@ class DesktopNews(QObject):
         if not ours or not self._is_unseen or not self._preferences.current.notify_finished:
             return
         if turn.outcome == "failed":
-            self.told_of_chat.emit(self.tr("There is no reply"), _short(turn.error_title))
+            self.told_of_chat.emit(self.tr("No reply"), _short(turn.error_title))
         elif turn.outcome == "done" and turn.reply.strip():
-            self.told_of_chat.emit(self.tr("Hermes has answered"), _short(turn.reply))
+            self.told_of_chat.emit(self.tr("Reply finished"), _short(turn.reply))
 
     def _platforms(self, status: GatewayStatusChanged) -> None:
         broken = {each.name: each for each in status.platforms if each.state == "fatal"}
@@ -96,7 +96,7 @@ class DesktopNews(QObject):
         self._known.add(health.name)
         if self._is_unseen and self._preferences.current.notify_platforms:
             place = source_name(health.name)
-            title = self.tr("{place} is not reached").format(place=place)
+            title = self.tr("{place} is not reachable").format(place=place)
             self.told.emit(title, _short(health.detail))
 
 

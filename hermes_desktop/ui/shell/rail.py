@@ -122,7 +122,7 @@ class Rail(QWidget):
         self.platforms_button.setCheckable(True)
         self.settings_button = RailButton("settings", self.tr("Settings (Ctrl+,)"), theme)
         self.settings_button.setCheckable(True)
-        self.help_button = RailButton("help", self.tr("Keys and help (F1)"), theme)
+        self.help_button = RailButton("help", self.tr("Keyboard shortcuts and help (F1)"), theme)
         # No exclusive group: Tab reaches only the checked button of one.
         self._pages = (self.sessions_button, self.platforms_button, self.settings_button)
         for button in self._pages:

@@ -86,7 +86,7 @@ class Tray(QObject):
         self._waiting_action = self._menu.addAction("", self.show_requested.emit)
         self._waiting_action.setVisible(False)
         self._undone_action = self._menu.addAction(
-            self.tr("What is not run…"), self.platforms_wanted.emit
+            self.tr("Work not running…"), self.platforms_wanted.emit
         )
         self._undone_action.setVisible(False)
         self._menu.addSeparator()

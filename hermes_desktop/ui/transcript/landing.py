@@ -22,7 +22,7 @@ class Mark(QWidget):
         super().__init__(column)
         self._theme = theme
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAccessibleName(self.tr("The message that was found"))
+        self.setAccessibleName(self.tr("Found message"))
         self.hide()
 
     @override

@@ -53,7 +53,7 @@ class NoticeStrip(QWidget):
         self._close = QToolButton()
         self._close.setAutoRaise(True)
         self._close.setIconSize(icon_size())
-        self._close.setAccessibleName(self.tr("Close this notice"))
+        self._close.setAccessibleName(self.tr("Dismiss"))
         self._close.setToolTip(self.tr("Close"))
         self._details = LeadingLabel()
         self._details.setTextInteractionFlags(

@@ -86,11 +86,11 @@ async def test_what_where_why_and_once(stage: ChatStage, tmp_path: Path, dark: b
         sheet = desk.sheet
         assert sheet.isVisible()
         assert not desk.dialog.isVisible()
-        assert sheet.title.text() == "May the assistant do this?"
+        assert sheet.title.text() == "Allow this action?"
         assert sheet.what.toPlainText() == "rm -rf build"
         assert sheet.where.text() == f"terminal, in {tmp_path / 'work'}"
         assert "deletes folders" in sheet.why.text()
-        assert "Denied by itself in" in sheet.left.text()
+        assert "Denied automatically in" in sheet.left.text()
         assert sheet.buttons["deny"].hasFocus()
         assert sheet.accessibleName()
         assert "rm -rf build" in sheet.accessibleDescription()
@@ -308,7 +308,7 @@ async def test_a_question_that_nobody_answered_says_so_until_it_is_closed(
         stage.page.new_chat()
         with asking(stage, request(1), timeout_s=0.2):
             await stage.until(desk.sheet.close_button.isVisible)
-            assert "nobody answered" in desk.sheet.title.text()
+            assert "timed out" in desk.sheet.title.text()
             assert desk.sheet.what.toPlainText() == "rm -rf build"
             assert not desk.sheet.buttons["once"].isVisible()
             keep_picture(stage, "sheet-over")

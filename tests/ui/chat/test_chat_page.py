@@ -59,7 +59,7 @@ async def test_an_empty_session_says_so_until_something_is_said(stage) -> None:
         stage.make_session("s")
         await stage.show("s")
         assert stage.page.empty.isVisible()
-        assert stage.page.empty.title.text() == "Nothing was said here yet"
+        assert stage.page.empty.title.text() == "No messages yet"
         await stage.say_and_wait("Which train?")
         assert not stage.page.empty.isVisible()
         await stage.until(lambda: len(stage.texts()) == 2)

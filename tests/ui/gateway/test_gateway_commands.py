@@ -39,7 +39,7 @@ async def test_start_and_what_came_of_it(stage) -> None:
     press(stage.page.card.buttons["start"])
     await stage.idle()
     assert stage.gateway.asked == ["start"]
-    assert [n.title for n in stage.notices] == ["The gateway runs."]
+    assert [n.title for n in stage.notices] == ["The gateway is running."]
 
 
 async def test_a_second_click_does_nothing_while_the_first_is_at_work(stage) -> None:
@@ -106,7 +106,7 @@ async def test_replies_that_ended_are_not_counted(stage) -> None:
     press(stage.page.card.buttons["restart"])
     await stage.idle()
     assert stage.gateway.asked == ["restart"]
-    assert "settings read anew" in stage.notices[-1].title
+    assert "current settings" in stage.notices[-1].title
 
 
 async def test_what_is_waited_for_can_be_interrupted(stage) -> None:
@@ -133,7 +133,7 @@ async def test_a_take_over_names_the_other_and_says_what_came_of_it(stage) -> No
     assert stage.view.banner.words.text() == "Waiting for the hermes gateway to stop."
     stage.gateway.may_go.set()
     await stage.idle()
-    assert stage.notices[-1].title.startswith("Hermes Desktop answers the messages")
+    assert stage.notices[-1].title.startswith("Hermes Desktop now answers messages")
     assert not stage.view.banner.isVisible()
 
 

@@ -219,7 +219,7 @@ def test_a_hidden_window_tells_by_the_desktop_what_is_not_run(stage) -> None:
     stage.gateway.say(undone=UNDONE)
     stage.gateway.say(running_turns=1)
     ((title, words),) = stage.told
-    assert title == "Some work does not run"
+    assert title == "Some scheduled work is not running"
     assert words.startswith("Not run here: 1 scheduled job (“news”)")
     stage.show(page=False)
     stage.gateway.say(undone=UndoneWork(2, 0, ("news", "more")))
@@ -230,7 +230,7 @@ def test_an_empty_list_says_whether_anybody_has_looked(stage) -> None:
     stage.show()
     empty = stage.page.empty
     stage.gateway.say("stopped")
-    assert empty.title.text() == "The platforms appear here once the gateway runs."
+    assert empty.title.text() == "Platforms appear here when the gateway is running."
     stage.gateway.say("running")
     assert empty.title.text() == "No messaging platform is set up."
     stage.gateway.say("running", platforms=(health("telegram", ago=1),))

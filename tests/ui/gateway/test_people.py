@@ -52,7 +52,7 @@ async def test_approve_lets_in_and_undo_takes_it_back(stage) -> None:
     assert stage.store.is_approved("telegram", "1")
     assert stage.window.focusWidget() is stage.page.requests.lines[0].buttons[0]
     notice = next(n for n in stage.notices if n.action == "Undo")
-    assert notice.title == "Anna may write to Hermes on Telegram now."
+    assert notice.title == "Anna can now write to Hermes on Telegram."
     stage.view.act_on(notice.key)
     await stage.until(lambda: not let_in(stage))
     assert not stage.store.is_approved("telegram", "1")
@@ -65,7 +65,7 @@ async def test_deny_takes_the_request_away(stage) -> None:
     press(stage.page.requests.lines[0].buttons[1])
     await stage.until(lambda: not waiting(stage))
     assert not stage.store.is_approved("telegram", "1")
-    await stage.until(lambda: stage.notices and "was not let in" in stage.notices[-1].title)
+    await stage.until(lambda: stage.notices and "Access denied" in stage.notices[-1].title)
 
 
 async def test_revoke_asks_first(stage) -> None:
@@ -108,10 +108,10 @@ async def test_a_hidden_window_is_told_once_and_the_tray_counts(stage) -> None:
     stage.bus.publish(PairingChanged())
     await stage.until(lambda: len(counted) >= 3)
     assert stage.told == [
-        ("Anna asks to be let in", "They wrote to Hermes on Telegram for the first time.")
+        ("Anna requests access", "They wrote to Hermes on Telegram for the first time.")
     ]
     assert counted[-1] == 1
-    assert [n.title for n in stage.notices] == ["Anna asks to be let in (Telegram)."]
+    assert [n.title for n in stage.notices] == ["Anna requests access (Telegram)."]
     assert stage.notices[0].action == "Answer…"
 
 

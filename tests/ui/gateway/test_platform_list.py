@@ -62,7 +62,7 @@ def test_search_looks_at_all_words(shown) -> None:
     assert shown.selected.name == "slack"
     QTest.keyClicks(shown.search, "x")
     assert names(shown) == []
-    assert shown.detail.text() == "No platform matches."
+    assert shown.detail.text() == "No platforms match."
     shown.search.clear()
     assert len(names(shown)) == len(SEVERAL)
 

@@ -102,11 +102,11 @@ async def test_choices_are_buttons(stage: ChatStage, dark: bool) -> None:
         sheet = asking.questions.sheet
         assert sheet.isVisible()
         assert not asking.questions.dialog.isVisible()
-        assert sheet.title.text() == "The assistant asks"
+        assert sheet.title.text() == "The assistant has a question"
         assert "Which one" in sheet.area.question.text()
         assert [each.words.text() for each in sheet.area.buttons] == ["80", "443", LONG.strip()]
         assert sheet.area.buttons[0].hasFocus()
-        assert "Goes on without in 10 min" in sheet.bar.words.text()
+        assert "Continues without an answer in 10 min" in sheet.bar.words.text()
         assert "443" in sheet.accessibleDescription()
         assert sheet.area.buttons[1].accessibleName() == "2: 443"
         keep_picture(stage.page, f"question-{'dark' if dark else 'light'}")
@@ -243,7 +243,7 @@ async def test_a_hidden_window_asks_in_a_dialog(stage: ChatStage, dark: bool) ->
         dialog = asking.questions.dialog
         await stage.until(dialog.isVisible)
         assert counts == [1]
-        assert unseen == [("The assistant asks", "Which port?")]
+        assert unseen == [("The assistant has a question", "Which port?")]
         keep_picture(dialog, f"question-dialog-{'dark' if dark else 'light'}")
         dialog.reject()
         await asyncio.sleep(0.05)
@@ -300,7 +300,7 @@ async def test_silence_is_said(stage: ChatStage) -> None:
         asking = desks_of(stage)
         await ask(stage, asking)
         assert "Nobody answered in time" in (await told(stage))["note"]
-        assert "Nobody answered in time" in asking.questions.sheet.title.text()
+        assert "The question timed out" in asking.questions.sheet.title.text()
         asking.end()
 
 
@@ -330,7 +330,7 @@ async def test_the_session_on_the_page_comes_first(stage: ChatStage) -> None:
         threads = [question(stage, "another", "From elsewhere?")]
         sheet = asking.questions.sheet
         await stage.until(lambda: sheet.asked is not None)
-        assert sheet.title.text() == "The assistant asks in another session"
+        assert sheet.title.text() == "The assistant has a question in another session"
         wanted: list[str] = []
         asking.session_wanted.connect(wanted.append)
         sheet.go.click()

@@ -116,7 +116,7 @@ async def test_without_titles_the_hits_have_the_room(qtbot, pane, finder) -> Non
     pane.hit_chosen.connect(chosen.append)
     qtbot.keyClicks(pane.filter_field, "walrus")
     await until(lambda: len(pane.hits.model.hits) == 35)
-    assert "No title matches." in words(pane)
+    assert "No titles match." in words(pane)
     assert not pane.view.isVisible()
     qtbot.keyClick(pane.filter_field, Qt.Key.Key_Return)
     assert pane.hits.list.hasFocus()
@@ -149,7 +149,7 @@ async def test_titles_alone_keep_the_room(qtbot, pane, finder) -> None:
     finder.hits.clear()
     qtbot.keyClicks(pane.filter_field, "session 5")
     await until(lambda: pane.hits.state == "nothing")
-    assert "No message contains this." in words(pane)
+    assert "No messages match." in words(pane)
     await until(lambda: pane.view.height() > pane.height() // 2)
 
 

@@ -83,7 +83,7 @@ async def test_nothing_found_offers_the_way_back(qtbot, pane, catalog) -> None:
     def words() -> set[str]:
         return {label.text() for label in pane.findChildren(QLabel) if label.isVisible()}
 
-    await until(lambda: "No title matches." in words())
+    await until(lambda: "No titles match." in words())
     await until(lambda: "Nothing was found." in words())
     assert "No title and no message contains “no such thing”." in words()
     button = next(b for b in pane.findChildren(QPushButton) if b.isVisible())

@@ -166,7 +166,7 @@ async def test_versions_are_compared_and_brought_back(home, stage) -> None:
 async def test_nothing_was_saved_here_yet(stage) -> None:
     async with stage:
         part = await other_page(stage, VersionsPart)
-        assert "so there are none" in part.words.text()
+        assert "no previous versions" in part.words.text()
         assert not part.restore.isVisible()
 
 
@@ -192,7 +192,7 @@ async def test_a_variable_that_wins_disables_its_field_and_says_why(home, theme)
         assert "SESSION_RESET_HOUR in .env counts over" in hour.notes.origin.text()
         drain = field(stage, "agent.restart_drain_timeout")
         assert drain.editor.widget.isEnabled()
-        assert "what is set here counts over it" in drain.notes.origin.text()
+        assert "a value set here overrides it" in drain.notes.origin.text()
 
 
 @pytest.mark.asyncio
@@ -217,13 +217,13 @@ async def test_what_differs_from_its_default_stands_out_and_goes_back(home, stag
         days, mode = field(stage, DAYS), field(stage, "session_reset.mode")
         field(stage, DAYS)
         assert (days.label.font().bold(), mode.label.font().bold()) == (True, False)
-        assert days.reset.toolTip() == "Back to the default: 90 days"
+        assert days.reset.toolTip() == "Reset to default: 90 days"
         assert "The default is 90 days." in days.editor.widget.accessibleDescription()
         assert mode.reset.isHidden()  # it stands in the file, and says the same
         days.reset.click()
         assert days.editor.line.text() == "90"
         assert not days.label.font().bold()
-        assert "Back to the default" in days.notes.pending.text()
+        assert "Reset to default" in days.notes.pending.text()
         assert days.reset.isHidden()
 
 

@@ -126,7 +126,7 @@ async def test_a_rule_of_its_own_is_given_and_taken(home, stage) -> None:
         view.stack.column("sessions").finish()
         fold = next(f for f in view.findChildren(PolicyFold) if f.prefix.endswith("type.group"))
         assert fold.box.text() == "Groups"
-        assert fold.summary.text() == "as all chats"
+        assert fold.summary.text() == "same as all chats"
         fold.box.click()
         assert [change.key for change in view.draft.changes()] == ["reset_by_type.group.mode"]
         view.desk.save()

@@ -63,7 +63,7 @@ async def test_nobody_answers_and_waiting_is_given_up(home, stage) -> None:
         )
         part = await part_of(stage)
         part.look.click()
-        await stage.until(lambda: "No model server answers" in part.said.text)
+        await stage.until(lambda: "No model server was found" in part.said.text)
         part.try_it.click()
         part.waiting.given_up.emit()
         assert part.waiting.isHidden()

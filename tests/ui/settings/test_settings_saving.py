@@ -55,7 +55,7 @@ async def test_a_change_is_shown_saved_told_and_taken_back(home, stage) -> None:
         assert label_parts(OPTIONS[DAYS]).what in stage.view.strip.words
         stage.view.strip.buttons["undo"].click()
         await stage.until(lambda: stage.config == FIRST)
-        await stage.until(lambda: "taken back" in stage.view.strip.words)
+        await stage.until(lambda: "was undone" in stage.view.strip.words)
         assert "undo" not in stage.view.strip.buttons
         await stage.until(lambda: field.editor.line.text() == "30")
 
@@ -70,7 +70,7 @@ async def test_taking_back_a_new_key_leaves_the_file_as_it_was(home, stage) -> N
         await saved(stage)
         assert "idle_minutes: 50" in stage.config
         stage.view.strip.buttons["undo"].click()
-        await stage.until(lambda: "taken back" in stage.view.strip.words)
+        await stage.until(lambda: "was undone" in stage.view.strip.words)
         assert (home / "config.yaml").read_bytes() == before
 
 
@@ -103,7 +103,7 @@ async def test_what_makes_no_sense_is_said_at_the_field_and_nothing_is_saved(hom
         hour = row(stage, "session_reset.at_hour")
         assert "from 0 to 23" in hour.notes.trouble.text()
         assert stage.view.focusWidget() is hour.editor.line
-        assert "1 to look at first" in stage.view.bar.words.text()
+        assert "1 to check first" in stage.view.bar.words.text()
         assert stage.config == FIRST
 
 
@@ -174,7 +174,7 @@ async def test_other_keys_that_change_elsewhere_are_named(home, stage) -> None:
         fill_in(stage, DAYS, "45")
         stage.write(FIRST + "session_reset:\n  mode: daily\n")
         stage.view.keeper.load()
-        await stage.until(lambda: "Changed elsewhere meanwhile" in stage.view.strip.words)
+        await stage.until(lambda: "Changed by another program" in stage.view.strip.words)
         assert label_parts(OPTIONS[MODE]).what in stage.view.strip.words
         await saved(stage)
         assert "mode: daily" in stage.config
@@ -269,7 +269,7 @@ async def test_the_programs_own_settings_are_saved_and_taken_back_beside_the_oth
         assert label_parts(OPTIONS["desktop.start_hidden"]).what in stage.view.strip.words
         assert "is started anew" in stage.view.strip.words
         stage.view.strip.buttons["undo"].click()
-        await stage.until(lambda: "taken back" in stage.view.strip.words)
+        await stage.until(lambda: "was undone" in stage.view.strip.words)
         assert "start_hidden" not in own.read_text()
         assert stage.config == FIRST
 

@@ -21,7 +21,9 @@ async def test_an_empty_home_says_what_it_is_for_and_adds_what_can_be_served(sta
         assert stage.part.cards == {}
         assert [each.text() for each in stage.part.add_menu.actions()] == ["Telegram"]
         words = stage.part.others.text()
-        assert words.startswith("Served only by “hermes”, not by this version of Hermes Desktop: D")
+        assert words.startswith(
+            "Supported by “hermes” only, not by this version of Hermes Desktop: D"
+        )
         assert "“hermes gateway setup”" in words
 
 
@@ -60,7 +62,7 @@ async def test_the_connection_is_tested_for_real_and_nothing_is_stored(stage) ->
         )
         stage.paste(BETTER)
         assert card.body.check.answer.text == ""
-        assert card.body.check.hint.text() == "With what you pasted; nothing is stored."
+        assert card.body.check.hint.text() == "Tests what you pasted without storing it."
         stage.chat.set(bad_token=BETTER)
         stage.press(card.body.check.button)
         await stage.until(lambda: card.body.check.answer.text)
@@ -83,7 +85,7 @@ async def test_a_test_shows_that_it_runs_and_can_be_stopped(stage: PlatformsStag
         assert card.body.check.waiting.words.text().startswith("Asking Telegram")
         assert not card.body.check.button.isEnabled()
         stage.press(card.body.check.waiting.cancel)
-        assert card.body.check.answer.text == "The test was stopped; nothing is known from it."
+        assert card.body.check.answer.text == "The test was canceled."
         assert card.body.check.button.isEnabled()
         stage.chat.set()
         stage.press(card.body.check.button)
@@ -98,7 +100,7 @@ async def test_a_refused_token_is_said_at_the_field_and_the_old_one_stays(stage)
         stage.paste(BETTER)
         await stage.save()
         await stage.until(lambda: "bad_token" in stage.field.message.text)
-        assert "The one that was stored before stays and works." in stage.field.message.text
+        assert "The previous one is kept and still works." in stage.field.message.text
         assert stage.field.line.text() == BETTER
         assert stage.store.demand(TOKEN) == GOOD
         assert BETTER not in stage.shown_text()
@@ -176,18 +178,18 @@ async def test_people_are_listed_and_everybody_is_warned_of(stage: PlatformsStag
     async with stage:
         card = await stage.card()
         people = card.people
-        assert people.about.text().startswith("Nobody may write to the assistant but people who")
-        assert people.listed.text() == "TELEGRAM_ALLOWED_USERS in .env lets in 11 and 12, too."
+        assert people.about.text().startswith("Only people listed here by")
+        assert people.listed.text() == "TELEGRAM_ALLOWED_USERS in .env also allows 11 and 12."
         box = people.row("telegram.allow_from").editor.widget
         box.setPlainText("123\n*")
-        assert people.warning.text.startswith("“*” lets everybody write")
+        assert people.warning.text.startswith("“*” lets anyone write")
         box.setPlainText("123\n456")
         assert people.warning.text == ""
         await stage.save()
         await stage.until(lambda: "456" in stage.paths.config_yaml.read_text())
         stage.env_file(TELEGRAM_ALLOW_ALL_USERS="true")
         stage.part.refresh()
-        await stage.until(lambda: "TELEGRAM_ALLOW_ALL_USERS in .env" in people.warning.text)
+        await stage.until(lambda: "TELEGRAM_ALLOW_ALL_USERS is set in .env" in people.warning.text)
 
 
 async def test_which_groups_are_answered_is_set_in_the_card(stage: PlatformsStage) -> None:
@@ -223,7 +225,7 @@ async def test_requests_are_answered_where_the_platform_is_set_up(stage) -> None
         stage.press(line.buttons[0])
         await stage.until(lambda: card.people.people.lines)
         assert store.is_approved("telegram", "77")
-        assert card.people.said.text == "Anna may write on Telegram now."
+        assert card.people.said.text == "Anna can now write on Telegram."
         stage.press(card.people.said.button)
         await stage.until(lambda: not card.people.people.lines)
         assert not store.is_approved("telegram", "77")
@@ -244,7 +246,9 @@ async def test_the_home_channel_is_set_and_taken_back(stage: PlatformsStage) -> 
         home.line.selectAll()
         QTest.keyClicks(home.line, "-1009")
         QTest.keyClick(home.line, Qt.Key.Key_Return)
-        await stage.until(lambda: home.said.text == "News of Telegram go there now.")
+        await stage.until(
+            lambda: home.said.text == "Messages from Telegram that are not replies now go there."
+        )
         assert "TELEGRAM_HOME_CHANNEL=-1009\n" in stage.paths.env_file.read_text()
         stage.press(home.said.button)
         await stage.until(lambda: home.line.text() == "5")

@@ -105,7 +105,7 @@ async def test_none_on_the_bus(stage: PlatformsStage, bus: PrivateBus) -> None:
         stage.paste(GOOD)
         await stage.save()
         await stage.until(lambda: "This desktop has no keyring" in stage.field.message.text)
-        assert stage.field.message.button.text() == "Keep it in a plain file…"
+        assert stage.field.message.button.text() == "Store in a plain file…"
         assert stage.field.line.text() == GOOD
         assert stage.index.read("keyring") == {}
 

@@ -34,5 +34,5 @@ async def test_telegram_says_in_its_own_words_what_it_makes_of_a_token(
             )
             await stage.save()
             await stage.until(lambda: "It answered: Unauthorized" in stage.field.message.text)
-            assert "stays and works" in stage.field.message.text
+            assert "kept and still works" in stage.field.message.text
             assert stage.store.demand(TOKEN) == GOOD

@@ -53,7 +53,7 @@ async def test_an_empty_home_asks_no_keyring_until_a_person_does(privacy) -> Non
         group = stage.group
         assert stage.keyring.calls == []
         assert group.empty.isVisibleTo(stage.view)
-        assert group.keyring.words.text() == "The keyring was not asked for anything yet."
+        assert group.keyring.words.text() == "The keyring has not been used yet."
         stage.press(group.keyring.check)
         await stage.until(lambda: group.keyring_said.text)
         assert group.keyring_said.text == "The keyring works: Fake Keyring."

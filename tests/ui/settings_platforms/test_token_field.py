@@ -126,7 +126,7 @@ async def test_moved_to_the_keyring_after_a_preview_and_back(stage: PlatformsSta
         await stage.agree()
         await stage.until(lambda: stage.field.origin.text() == "Stored in the keyring.")
         assert stage.paths.env_file.read_text() == "A=1\n"
-        await stage.until(lambda: "no longer in .env" in stage.field.message.text)
+        await stage.until(lambda: "from .env to the keyring" in stage.field.message.text)
         await stage.undo()
         await stage.until(lambda: stage.field.origin.text() == "Stored in .env.")
         assert stage.paths.env_file.read_bytes() == before
@@ -139,7 +139,7 @@ async def test_one_in_config_yaml_can_be_moved_too(stage: PlatformsStage) -> Non
         await stage.card()
         assert stage.field.origin.text() == "Stored in config.yaml (platforms.telegram.token)."
         await stage.offer("move")
-        assert "kept versions of config.yaml" in await stage.agree()
+        assert "previous versions of config.yaml" in await stage.agree()
         await stage.until(lambda: stage.field.origin.text() == "Stored in the keyring.")
         assert GOOD not in stage.paths.config_yaml.read_text()
 
@@ -170,7 +170,7 @@ async def test_without_a_keyring_a_plain_file_is_offered_and_never_taken_by_itse
         await stage.until(lambda: "This desktop has no keyring" in stage.field.message.text)
         assert not (stage.paths.desktop_dir / "plain-secrets.json").exists()
         assert stage.field.line.text() == GOOD
-        assert stage.field.message.button.text() == "Keep it in a plain file…"
+        assert stage.field.message.button.text() == "Store in a plain file…"
         stage.press(stage.field.message.button)
         assert "not encrypted" in await stage.agree()
         await stage.until(lambda: "plain file" in stage.field.origin.text())
@@ -212,7 +212,7 @@ async def test_waiting_for_the_password_can_be_given_up(stage: PlatformsStage) -
         assert not stage.field.line.isEnabled()
         stage.press(stage.field.waiting.cancel)
         await stage.until(lambda: not stage.field.waiting.waiting)
-        assert stage.field.message.text == "You did not wait for the keyring."
+        assert stage.field.message.text == "You stopped waiting for the keyring."
         assert stage.field.line.isEnabled()
 
 

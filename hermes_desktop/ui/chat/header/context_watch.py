@@ -87,7 +87,7 @@ class ContextWatch(QObject):
             return
         if self._asked != f"{session_id} {count}":
             self._asked = f"{session_id} {count}"
-            self._slots.start(self._estimate(session_id, count), doing=self.tr("Reading figures"))
+            self._slots.start(self._estimate(session_id, count), doing=self.tr("Loading usage"))
 
     def _stands(self, known: _Known, count: int) -> bool:
         """Return whether a usage is still valid.

@@ -138,7 +138,7 @@ class TextsEditor(Editor):
         del option
         self.box = SettingText()
         super().__init__(self.box)
-        self.box.setPlaceholderText(self.tr("one on each line"))
+        self.box.setPlaceholderText(self.tr("one per line"))
         self.box.textChanged.connect(self._edited)
 
     @override

@@ -119,7 +119,7 @@ class FieldNotes(QWidget):
             return edit.problem or self._refused
         mine, theirs = mine_words(view, edit), value_words(view.option, view.value)
         self.mine.setText(self.tr("Keep “{value}”").format(value=mine[:_MOST]))
-        self.theirs.setText(self.tr("Take “{value}”").format(value=theirs[:_MOST]))
+        self.theirs.setText(self.tr("Use “{value}”").format(value=theirs[:_MOST]))
         return conflict_words(view, edit)
 
     def _lines(self) -> _Lines:

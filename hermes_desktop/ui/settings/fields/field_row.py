@@ -133,7 +133,7 @@ class FieldRow(QWidget):
         wanted = now if edit is None else edit.value
         differs = (view.is_set or edit is not None) and not (edit is not None and edit.unset)
         differs = differs and (bool(view.problem) or wanted != option.default)
-        words = self.tr("Back to the default: {value}").format(
+        words = self.tr("Reset to default: {value}").format(
             value=value_words(option, option.default)
         )
         self.reset.setToolTip(words)

@@ -153,7 +153,7 @@ def pending_words(view: SettingView, edit: Edit) -> str:
     now = value_words(option, view.value)
     effect = effect_words(option).replace("It counts", "counts", 1)
     if edit.unset and edit.given == option.default:
-        return f"Back to the default, not saved yet; {effect}"
+        return f"Reset to default, not saved yet; {effect}"
     return f"Not saved yet, now {now}; {effect}"
 
 

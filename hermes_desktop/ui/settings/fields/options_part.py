@@ -140,7 +140,7 @@ class OptionsPart(SettingsPart):
         block = Block(self.context.theme)
         block.column.setContentsMargins(0, 0, 0, 0)
         block.column.setSpacing(0)
-        name = QuietLabel(self.context.theme, self.tr("Rules of their own"))
+        name = QuietLabel(self.context.theme, self.tr("Custom rules"))
         name.setContentsMargins(0, SPACE_8, 0, 0)
         self.column.addWidget(name)
         self.column.addWidget(block)

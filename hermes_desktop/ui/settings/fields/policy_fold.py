@@ -50,7 +50,7 @@ class PolicyFold(QWidget):
         self._first = first
         self._locked = ""
         self.box = QCheckBox(who)
-        self.box.setAccessibleDescription(context.draft.tr("A rule of its own"))
+        self.box.setAccessibleDescription(context.draft.tr("Custom rule"))
         self.summary = QuietLabel(context.theme)
         self._arrange()
         self.box.clicked.connect(self._switched)
@@ -105,7 +105,7 @@ class PolicyFold(QWidget):
         mode = draft.views[f"{prefix}.mode"].option
         words = value_words(mode, draft.value_of(mode.key))
         self.summary.setToolTip(words)
-        return words if on else self.tr("as all chats")
+        return words if on else self.tr("same as all chats")
 
     def _add_rows(self) -> None:
         draft = self._context.draft

@@ -57,7 +57,7 @@ class PageList(QListWidget):
         self, entries: Iterable[PageEntry], theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self.setAccessibleName(self.tr("Pages of the settings"))
+        self.setAccessibleName(self.tr("Settings pages"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

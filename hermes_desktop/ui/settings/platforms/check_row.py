@@ -68,7 +68,7 @@ class CheckRow(QWidget):
         self.button.setEnabled((has_token or pasted) and self._task is None)
         words = ""
         if pasted:
-            words = self.tr("With what you pasted; nothing is stored.")
+            words = self.tr("Tests what you pasted without storing it.")
         elif not has_token and not unknown:
             words = self.tr("There is no token to test yet.")
         self.hint.setText(words)
@@ -87,7 +87,7 @@ class CheckRow(QWidget):
         """Cancel the test."""
         if self._task is not None:
             self._task.cancel()
-            self._end("info", self.tr("The test was stopped; nothing is known from it."))
+            self._end("info", self.tr("The test was canceled."))
 
     def forget(self) -> None:
         """Clear the answer, which is outdated once a setting changes."""
@@ -101,7 +101,7 @@ class CheckRow(QWidget):
             self._end("error", plain(str(error)))
             self.refused_at.emit(getattr(error, "key", ""), error)
         except Exception:
-            self._end("error", self.tr("The test did not work; the log has the whole story."))
+            self._end("error", self.tr("The test failed. See the log for details."))
             raise
         else:
             self._end(*answer_words(answer, self._facts))

@@ -36,8 +36,8 @@ class HomeRow(QWidget):
         self._locked = ""
         self.label = LeadingLabel(self.tr("Home channel"))
         what = self.tr(
-            "The {chat} that news go to which nobody asked for. “/sethome”, written there, sets "
-            "it as well."
+            "The {chat} that receives messages that are not replies. Sending “/sethome” "
+            "there sets it, too."
         )
         self.about = QuietLabel(context.theme, what.format(chat=facts.home))
         self.line = QLineEdit()
@@ -88,11 +88,11 @@ class HomeRow(QWidget):
         self.set.setText(self.tr("Clear") if empty else self.tr("Set"))
         words = ""
         if home.where == "environment":
-            words = self.tr("{place} in the environment says so; it is changed only there.")
+            words = self.tr("Set by {place} in the environment; change it there.")
         elif home.where == "config.yaml":
-            words = self.tr("From config.yaml ({place}); what is set here counts over it.")
+            words = self.tr("From config.yaml ({place}); a value set here overrides it.")
         elif home.where == ".env" and home.name:
-            words = self.tr("It is called “{name}”.")
+            words = self.tr("Its name is “{name}”.")
         words = words.format(place=home.place, name=home.name)
         self.origin.setText(words)
         self.origin.setVisible(bool(words))
@@ -124,8 +124,9 @@ class HomeRow(QWidget):
         self._home = found
         self.line.setText(found.chat_id)
         self._settle()
-        words = self.tr("News of {name} go there now.") if found.chat_id else self.tr(
-            "News of {name} go nowhere now."
-        )  # fmt: skip
+        if found.chat_id:
+            words = self.tr("Messages from {name} that are not replies now go there.")
+        else:
+            words = self.tr("Messages from {name} that are not replies now go nowhere.")
         action = self.tr("Undo") if undo and before != chat_id else ""
         self.said.say("ok", words.format(name=self._facts.title), action=action)

@@ -50,7 +50,7 @@ class PeopleBlock(QWidget):
         ]
         self.listed = QuietLabel(theme)
         self.said = SaidLine(theme)
-        self.requests_title = QuietLabel(theme, self.tr("Requests to be let in"))
+        self.requests_title = QuietLabel(theme, self.tr("Pairing requests"))
         self.requests = PeopleList(
             (
                 Offer(self.tr("Approve"), self.tr("Approve {name}"), self._approve),
@@ -58,7 +58,7 @@ class PeopleBlock(QWidget):
             ),
             verb=self.tr("asked"), one_platform=True, nothing="", theme=theme,
         )  # fmt: skip
-        self.people_title = QuietLabel(theme, self.tr("People who were let in"))
+        self.people_title = QuietLabel(theme, self.tr("Approved people"))
         self.people = PeopleList(
             (Offer(self.tr("Revoke…"), self.tr("Revoke {name}"), self._revoke),),
             verb=self.tr("let in"), one_platform=True, nothing="", theme=theme,
@@ -109,7 +109,7 @@ class PeopleBlock(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        title = words_label(self.tr("Who may write"))
+        title = words_label(self.tr("Who can write"))
         column.addWidget(padded(title, self.about, self.warning))
         for row in self.rows:
             column.addWidget(row)
@@ -125,8 +125,8 @@ class PeopleBlock(QWidget):
     def _tell(self) -> None:
         facts, standing = self._facts, self._standing
         words = self.tr(
-            "Nobody may write to the assistant but people who are listed here by {ids}, and those "
-            "you let in below."
+            "Only people listed here by {ids}, and those you approve below, can write to the "
+            "assistant."
         ).format(ids=facts.ids)
         if facts.id_sample:
             words += self.tr(" An id looks like {sample}.").format(sample=facts.id_sample)
@@ -136,7 +136,7 @@ class PeopleBlock(QWidget):
         self.warning.say("warning", self._too_open())
         found = standing.listed if standing is not None else ()
         lines = [
-            self.tr("{variable} in {where} lets in {names}, too.").format(
+            self.tr("{variable} in {where} also allows {names}.").format(
                 variable=each.variable,
                 where=_where(each.where),
                 names=listed(each.names, most=_NAMED),
@@ -154,29 +154,28 @@ class PeopleBlock(QWidget):
         if everybody or stars:
             name, where = everybody[0] if everybody else (stars[0].variable, stars[0].where)
             words = self.tr(
-                "Everybody may write to the assistant and let it work: {name} in {where} says so."
+                "Anyone can write to the assistant and use its tools: {name} is set in {where}."
             )
             return words.format(name=name, where=_where(where))
         if key in draft.views and "*" in (draft.value_of(key) or ()):
             return self.tr(
-                "“*” lets everybody write to the assistant and let it work, with its tools, at "
-                "your cost."
+                "“*” lets anyone write to the assistant and use its tools, at your expense."
             )
         return ""
 
     def _approve(self, person: Person) -> None:
         desk = self._context.services.pairing
-        words = self.tr("{name} may write on {place} now.")
+        words = self.tr("{name} can now write on {place}.")
 
         def undo() -> None:
-            revoked = self.tr("{name} may not write on {place} any more.")
+            revoked = self.tr("{name} can no longer write on {place}.")
             self._start(desk.revoke(person.platform, person.user_id), person, revoked, None)
 
         self._start(desk.approve(person.platform, person.entry_id), person, words, undo)
 
     def _deny(self, person: Person) -> None:
         desk = self._context.services.pairing
-        words = self.tr("{name} was not let in. They may ask again.")
+        words = self.tr("Access denied for {name}. They can ask again.")
         self._start(desk.deny(person.platform, person.entry_id), person, words, None)
 
     def _revoke(self, person: Person) -> None:
@@ -189,7 +188,7 @@ class PeopleBlock(QWidget):
         finally:
             question.deleteLater()
         if answer == QDialog.DialogCode.Accepted:
-            words = self.tr("{name} may not write on {place} any more.")
+            words = self.tr("{name} can no longer write on {place}.")
             revoking = self._context.services.pairing.revoke(person.platform, person.user_id)
             await self._do(revoking, person, words, None)
 

@@ -40,7 +40,7 @@ class PeopleFeed(QObject):
             self._again = True
             return
         self._reading = True
-        self._context.slots.start(self._read(), doing=self.tr("Reading who may write"))
+        self._context.slots.start(self._read(), doing=self.tr("Loading people"))
 
     async def _read(self) -> None:
         desk, now = self._context.services.pairing, self._context.clock.time()

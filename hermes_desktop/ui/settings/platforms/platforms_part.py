@@ -63,7 +63,7 @@ class PlatformsPart(SettingsPart):
         self.waiting = WaitLine(theme)
         self.none = QuietLabel(
             theme,
-            self.tr("No platform is set up yet. With one, you reach Hermes from your phone."),
+            self.tr("No platform is set up yet. Connect one to reach Hermes from your phone."),
         )
         self.add = QPushButton(self.tr("Add a platform…"))
         self.add.setAutoDefault(False)
@@ -89,7 +89,7 @@ class PlatformsPart(SettingsPart):
     def refresh(self) -> None:
         """Read again where secrets are, and which values variables set."""
         self.feed.refresh()
-        self.context.slots.start(self._look(), doing=self.tr("Looking at the platforms"))
+        self.context.slots.start(self._look(), doing=self.tr("Loading platforms"))
 
     @override
     def search(self, words: Sequence[str]) -> list[Hit]:
@@ -139,7 +139,7 @@ class PlatformsPart(SettingsPart):
 
     @override
     def set_saving(self, *, saving: bool) -> None:
-        self.desk.wait_for(self.tr("Asking the platform and the keyring") if saving else "")
+        self.desk.wait_for(self.tr("Checking the platform and the keyring") if saving else "")
 
     @override
     def focus_key(self, key: str) -> bool:
@@ -268,8 +268,8 @@ class PlatformsPart(SettingsPart):
         self.add.setVisible(bool(served) and self.known)
         self.none.setVisible(not wanted and self.known)
         words = self.tr(
-            "Served only by “hermes”, not by this version of Hermes Desktop: {names}. “hermes "
-            "gateway setup” in a terminal sets them up."
+            "Supported by “hermes” only, not by this version of Hermes Desktop: {names}. To "
+            "set them up, run “hermes gateway setup” in a terminal."
         ).format(names=listed(others, most=_MOST_NAMED))
         self.others.setText(words)
         self.others.setVisible(bool(others) and self.known)
@@ -351,7 +351,7 @@ class PlatformsPart(SettingsPart):
     def _connect(self) -> None:
         context = self.context
         self.feed.looked.connect(self._settle)
-        self.feed.slow.connect(lambda: self.waiting.begin(self.tr("Asking the keyring")))
+        self.feed.slow.connect(lambda: self.waiting.begin(self.tr("Checking the keyring")))
         self.feed.over.connect(self.waiting.end)
         self.feed.broken.connect(lambda error: self.said.say("error", plain(str(error))))
         self.waiting.given_up.connect(self.waiting.end)

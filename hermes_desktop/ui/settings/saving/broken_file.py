@@ -48,7 +48,7 @@ class BrokenFile(QWidget):
         self.lines = QLabel()
         self.retry = QPushButton(self.tr("Read again"))
         self.folder = QPushButton(self.tr("Open folder"))
-        self.versions = QPushButton(self.tr("Former versions"))
+        self.versions = QPushButton(self.tr("Previous versions"))
         self._arrange()
         self.retry.clicked.connect(self.retry_wanted)
         self.folder.clicked.connect(self._open_folder)
@@ -59,7 +59,7 @@ class BrokenFile(QWidget):
     def show_error(self, error: HermesError) -> None:
         """Show the error, and the lines around it as soon as they are read."""
         self.title.setText(error.title)
-        kept = self.tr("Until then no setting can be changed here.")
+        kept = self.tr("Until then, settings cannot be changed here.")
         detail = error.detail.removeprefix(f"{self._file}, ")  # the title names the file
         detail = detail[:1].upper() + detail[1:]
         self.detail.setText(plain(" ".join(filter(None, (detail, error.hint, kept)))))

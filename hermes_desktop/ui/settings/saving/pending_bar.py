@@ -43,7 +43,7 @@ class PendingBar(QWidget):
         self.discard = QPushButton(self.tr("Discard"))
         self.save = QPushButton(self.tr("Save"))
         self.save.setToolTip(self.tr("Save (Ctrl+S)"))
-        self.discard.setToolTip(self.tr("Forget these changes; Ctrl+Z brings them back"))
+        self.discard.setToolTip(self.tr("Discard these changes; Ctrl+Z restores them"))
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE_16, SPACE_8, SPACE_16, SPACE_8)
         row.setSpacing(SPACE_8)
@@ -75,7 +75,7 @@ class PendingBar(QWidget):
             found.append(self.tr("1 token") if one else self.tr("{n} tokens").format(n=tokens))
         words = " · ".join(found)
         if faulty:
-            words += self.tr(" · {n} to look at first").format(n=faulty)
+            words += self.tr(" · {n} to check first").format(n=faulty)
         self.words.setText(words)
         if not count:
             self._give_focus_up()

@@ -138,7 +138,7 @@ class ReportStrip(QWidget):
         self.details.setTextInteractionFlags(selectable)
         self.close_button.setAutoRaise(True)
         self.close_button.setIconSize(icon_size())
-        self.close_button.setAccessibleName(self.tr("Close this report"))
+        self.close_button.setAccessibleName(self.tr("Dismiss"))
         self.close_button.setToolTip(self.tr("Close"))
         words = QVBoxLayout()
         words.setSpacing(SPACE_4)

@@ -98,9 +98,7 @@ class SavingDesk(QObject):
     def see_difference(self) -> None:
         """Show what would be written."""
         if not self._to_faulty():
-            self._context.slots.start(
-                self._see_difference(), doing=self.tr("Looking at the difference")
-            )
+            self._context.slots.start(self._see_difference(), doing=self.tr("Comparing"))
 
     def _to_faulty(self) -> bool:
         faulty = self._context.draft.faulty
@@ -120,9 +118,9 @@ class SavingDesk(QObject):
         if secrets:
             facts.append(self.tr("Into the keyring: {names}").format(names=", ".join(secrets)))
         if not found.diff and changes:
-            facts.append(self.tr("Nothing has to be changed in the files."))
+            facts.append(self.tr("The files need no change."))
         dialog = DifferenceDialog(
-            self.tr("What would be written"),
+            self.tr("Changes to be written"),
             found.diff,
             facts=facts,
             action=self.tr("Save"),
@@ -158,7 +156,7 @@ class SavingDesk(QObject):
 
     def _tell(self, applied: Applied, *, taken_back: bool = False) -> None:
         views = self._context.draft.views
-        title = self.tr("The change was taken back.") if taken_back else title_words(applied)
+        title = self.tr("The change was undone.") if taken_back else title_words(applied)
         actions = {}
         if applied.after_restart:
             actions[RESTART] = self.tr("Restart gateway…")
@@ -197,4 +195,4 @@ class SavingDesk(QObject):
     def _gateway_changed(self, status: GatewayStatusChanged) -> None:
         """Replace the offer to restart once the gateway starts with the saved settings."""
         if status.state == "starting" and RESTART in self._strip.buttons:
-            self._strip.tell("ok", self.tr("The gateway starts with the settings as saved."))
+            self._strip.tell("ok", self.tr("The gateway starts with the saved settings."))

@@ -83,14 +83,14 @@ class FieldDesk(QObject):
         if field is None or not field.pasted.value:
             return False
         kept = field.view is not None and bool(field.view.places)
-        before = self.tr("The one that was stored before stays and works.")
+        before = self.tr("The previous one is kept and still works.")
         after = before if kept else self.tr("Nothing was stored.")
         said = plain(str(error))
         if isinstance(error, RefusedByPlatformError) and key in SECRETS:
             said = self.tr("{name} refused it. It answered: {words}").format(
                 name=source_name(SECRETS[key].platform), words=plain(error.detail)
             )
-            after = self.tr("{after} Copy it once more, or take a new one.").format(after=after)
+            after = self.tr("{after} Copy it again, or create a new one.").format(after=after)
         field.show_problem(f"{said} {after}")
         return True
 
@@ -99,8 +99,8 @@ class FieldDesk(QObject):
         helps = {
             "locked": (self.tr("Unlock…"), "unlock"),
             "not answering": (self.tr("Try again"), "retry"),
-            "no keyring": (self.tr("Keep it in a plain file…"), "plain"),
-            "no keyring yet": (self.tr("Keep it in a plain file…"), "plain"),
+            "no keyring": (self.tr("Store in a plain file…"), "plain"),
+            "no keyring yet": (self.tr("Store in a plain file…"), "plain"),
         }
         action, wanted = helps.get(error.state, ("", ""))
         names = [name for name, field in self._fields().items() if field.pasted.value]

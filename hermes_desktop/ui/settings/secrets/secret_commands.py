@@ -132,17 +132,19 @@ class SecretCommands(QObject):
     async def _move(self, view: SecretView) -> None:
         places = [place for place in view.places if place.where in MOVED]
         name = label_words(view)
-        facts = [self.tr("It is read back from the keyring before it is taken out there.")]
+        facts = [self.tr("It is read back from the keyring before it is removed there.")]
         if any(place.where != "plain file" for place in places):
             facts.append(HERMES_LOSES_IT)
         if any(place.where == "config.yaml" for place in places):
-            facts.insert(1, self.tr("It is taken out of the kept versions of config.yaml, too."))
+            facts.insert(
+                1, self.tr("It is also removed from the previous versions of config.yaml.")
+            )
         title = self.tr("Move the {name} to the keyring?").format(name=name)
         action = self.tr("Move to the keyring")
         if not await self._agreed(title, action, facts, places):
             return
         where = " and ".join(where_words(place) for place in places)
-        words = self.tr("The {name} is in the keyring now, and no longer in {where}.")
+        words = self.tr("The {name} was moved from {where} to the keyring.")
         only_env = all(place.where == ".env" for place in places)
         await self._do(
             self._settings.move_secret(view.name),
@@ -153,19 +155,17 @@ class SecretCommands(QObject):
         name = label_words(view)
         there = next((place for place in view.places if place.where == ".env"), None)
         facts = [
-            self.tr(
-                "Programs that may read this file can read the token there; “hermes” can, too."
-            ),
-            self.tr("It is taken out of the keyring once it is read back from .env."),
+            self.tr("Any program that can read this file can read the token, including “hermes”."),
+            self.tr("It is removed from the keyring after it is read back from .env."),
         ]
         if there is not None:
-            facts.insert(0, self.tr("The one that stands there now is overwritten."))
+            facts.insert(0, self.tr("The current one there is overwritten."))
         title = self.tr("Write the {name} into .env?").format(name=name)
         if not await self._agreed(
             title, self.tr("Write into .env"), facts, [there] if there is not None else []
         ):
             return
-        words = self.tr("The {name} stands in .env now, and no longer in the keyring.")
+        words = self.tr("The {name} was moved from the keyring to .env.")
         undo = "move" if there is None else ""
         await self._do(
             self._settings.move_secret_back(view.name),
@@ -182,7 +182,7 @@ class SecretCommands(QObject):
             action = self.tr("Use the one in .env")
         facts = [left_after_removal(view)]
         if use_env:
-            facts.insert(0, self.tr("The one that is kept here is removed."))
+            facts.insert(0, self.tr("The one stored here is removed."))
         if not await self._agreed(title, action, facts, places):
             return
         words = self.tr("The {name} was removed. {then}")
@@ -193,10 +193,10 @@ class SecretCommands(QObject):
 
     async def _keep_plain(self, view: SecretView, value: str) -> None:
         name = label_words(view)
-        title = self.tr("Keep the {name} without encryption?").format(name=name)
-        facts = (PLAIN_WORDS, self.tr("With a keyring it can be moved there later."))
-        if await self._agreed(title, self.tr("Keep it in a plain file"), facts, ()):
-            words = self.tr("The {name} is kept in a plain file.").format(name=name)
+        title = self.tr("Store the {name} without encryption?").format(name=name)
+        facts = (PLAIN_WORDS, self.tr("You can move it to a keyring later."))
+        if await self._agreed(title, self.tr("Store in a plain file"), facts, ()):
+            words = self.tr("The {name} is stored in a plain file.").format(name=name)
             await self._do(
                 self._settings.keep_plain(view.name, value),
                 Told(view.name, words, undo="take"),
@@ -205,17 +205,19 @@ class SecretCommands(QObject):
     async def _undo(self, what: str, view: SecretView) -> None:
         name, settings = view.name, self._settings
         if what == "bring" and settings.can_bring_back(name):
-            await self._do(settings.bring_secret_back(name), Told(name, self.tr("It is back.")))
+            await self._do(
+                settings.bring_secret_back(name), Told(name, self.tr("It was restored."))
+            )
         elif what == "back":
             await self._do(
-                settings.move_secret_back(name), Told(name, self.tr("It stands in .env again."))
+                settings.move_secret_back(name), Told(name, self.tr("It is back in .env."))
             )
         elif what == "move":
             await self._do(
-                settings.move_secret(name), Told(name, self.tr("It is in the keyring again."))
+                settings.move_secret(name), Told(name, self.tr("It is back in the keyring."))
             )
         elif what == "take":
-            await self._do(settings.remove_secret(name), Told(name, self.tr("It was taken out.")))
+            await self._do(settings.remove_secret(name), Told(name, self.tr("It was removed.")))
 
     async def _check(self, name: str) -> None:
         self._begin(name, self.tr(_WAITING))
@@ -229,7 +231,7 @@ class SecretCommands(QObject):
             words = self.tr("The keyring works: {name}.").format(name=reading.detail)
             self.told.emit(Told(name, words))
         elif self._given_up:
-            self.told.emit(Told(name, self.tr("You did not wait for the keyring."), good=False))
+            self.told.emit(Told(name, self.tr("You stopped waiting for the keyring."), good=False))
         else:
             self.told.emit(Told(name, STATE_WORDS[reading.state][1], good=False))
         self.changed.emit()
@@ -256,7 +258,7 @@ class SecretCommands(QObject):
 
     def _failure(self, error: HermesError) -> str:
         if self._given_up:
-            return self.tr("You did not wait for the keyring; nothing was changed.")
+            return self.tr("You stopped waiting for the keyring. Nothing was changed.")
         if isinstance(error, SecretStoreError) and error.state in STATE_WORDS:
             words = f"{error.title} {STATE_WORDS[error.state][1]}"
             return self.tr("{words} Nothing was changed.").format(words=words)

@@ -165,7 +165,7 @@ class SecretField(QWidget):
         self.eye = QToolButton()
         self.eye.setText(self.tr("Show"))
         self.eye.setCheckable(True)
-        self.eye.setToolTip(self.tr("Show what you pasted; what is stored is never shown"))
+        self.eye.setToolTip(self.tr("Show what you pasted; stored secrets are never shown"))
         self.eye.setAutoRaise(True)
         self.message = SaidLine(theme)
         self.waiting = WaitLine(theme)
@@ -175,7 +175,7 @@ class SecretField(QWidget):
         words = {
             "unlock": self.tr("Unlock…"),
             "retry": self.tr("Try again"),
-            "end": self.tr("Show its end"),
+            "end": self.tr("Show last characters"),
             "move": self.tr("Move to the keyring…"),
             "use_env": self.tr("Use the one in .env…"),
             "overwrite_env": self.tr("Write this one into .env…"),
@@ -257,7 +257,7 @@ class SecretField(QWidget):
         first = view.places[0] if view is not None and view.places else None
         trouble = first is not None and first.state != "stored"
         words = [origin_words(view, show_end=self._end_shown), also_words(view)]
-        nowhere = self.tr("Not set.") if self._known else self.tr("Asking the keyring…")
+        nowhere = self.tr("Not set.") if self._known else self.tr("Checking the keyring…")
         self.origin.setText(" ".join(filter(None, words)) or nowhere)
         good = first is not None and not trouble
         otherwise = "stopped" if self._known else "connecting"
@@ -282,7 +282,9 @@ class SecretField(QWidget):
             "remove": ours and not (differ and in_env),
             "elsewhere": bool(self._elsewhere),
         }
-        end = self.tr("Hide its end") if self._end_shown else self.tr("Show its end")
+        end = (
+            self.tr("Hide last characters") if self._end_shown else self.tr("Show last characters")
+        )
         self.offers["end"].setText(end)
         for name, visible in shown.items():
             self.offers[name].setVisible(visible)
@@ -293,5 +295,5 @@ class SecretField(QWidget):
         if self._is_fixed:
             return self.tr("Set in the environment")
         if view is not None and view.places:
-            return self.tr("Paste another one to replace it")
+            return self.tr("Paste a new one to replace it")
         return self.tr("Paste it here")

@@ -75,7 +75,7 @@ class SecretsFeed(QObject):
             return
         self._looking = True
         self._timer.start()
-        self._context.slots.start(self._look(), doing=self.tr("Looking where secrets are"))
+        self._context.slots.start(self._look(), doing=self.tr("Loading secrets"))
 
     async def _look(self) -> None:
         try:

@@ -62,7 +62,7 @@ class KeyringLine(QWidget):
         """Show the state; None: the keyring has not been used yet."""
         if state is None:
             self.shape.show_shape("stopped")
-            self.words.setText(self.tr("The keyring was not asked for anything yet."))
+            self.words.setText(self.tr("The keyring has not been used yet."))
         elif state == "stored":
             self.shape.show_shape("running")
             words = self.tr("The keyring works: {name}.") if backend else STATE_WORDS[state][1]
@@ -90,7 +90,7 @@ class SecretsGroup(SettingsPart):
         self.order.setSourceModel(self.model)
         self.table = SecretTable(self.order, theme, self)
         self.empty = QuietLabel(theme, self.tr("No secret is set yet."))
-        self.unset = QCheckBox(self.tr("Also those that are not set"))
+        self.unset = QCheckBox(self.tr("Include secrets that are not set"))
         self.ends = QCheckBox(self.tr("Show the last four characters"))
         self.detail = Block(theme)
         self.detail_place = QVBoxLayout()
@@ -165,8 +165,8 @@ class SecretsGroup(SettingsPart):
     def _arrange(self) -> None:
         self.column.addWidget(words_label(self.tr("Secrets")))
         about = self.tr(
-            "Tokens and keys are kept in the keyring of this desktop. They count in this order: "
-            "environment, keyring, plain file, .env, config.yaml."
+            "Tokens and keys are stored in the system keyring. The first source that has one "
+            "is used: environment, keyring, plain file, .env, config.yaml."
         )
         self.column.addWidget(QuietLabel(self.context.theme, about))
         boxes = FlowRow(gap=SPACE_16)
@@ -181,7 +181,7 @@ class SecretsGroup(SettingsPart):
 
     def _connect(self) -> None:
         self.feed.looked.connect(self._looked)
-        self.feed.slow.connect(lambda: self.waiting.begin(self.tr("Asking the keyring")))
+        self.feed.slow.connect(lambda: self.waiting.begin(self.tr("Checking the keyring")))
         self.feed.over.connect(self._over)
         self.feed.broken.connect(lambda error: self.keyring_said.say("error", plain(str(error))))
         self.keyring.check.clicked.connect(self.commands.check)
