@@ -60,5 +60,7 @@ async def live(crowd: Crowd) -> None:
     await gateway.ended()
     await crowd.serve()
     await crowd.settle()
+    await crowd.write_one_note()
+    await crowd.settle()
     gateway.terminate()
     assert await gateway.ended() == 0

@@ -201,6 +201,7 @@ def test_a_large_result_is_cut_until_all_of_it_is_asked_for(view, show, row, qtb
     assert more.isHidden()
 
 
+@pytest.mark.timeout(240)
 def test_a_very_long_message_is_shown_in_parts(view, show, row, qtbot) -> None:
     text = "A paragraph of some words.\n\n" * 8_000
     show([row(1, "assistant", text)])
@@ -212,11 +213,11 @@ def test_a_very_long_message_is_shown_in_parts(view, show, row, qtbot) -> None:
             break
         shown = widget.shown_characters
         widget._more.button.click()
-        qtbot.waitUntil(lambda shown=shown: widget.shown_characters > shown, timeout=20_000)
+        qtbot.waitUntil(lambda shown=shown: widget.shown_characters > shown, timeout=60_000)
         qtbot.waitUntil(
-            lambda: widget._more is None or widget._more.button.isEnabled(), timeout=20_000
+            lambda: widget._more is None or widget._more.button.isEnabled(), timeout=60_000
         )
-    qtbot.waitUntil(lambda: widget.plain().count("paragraph") == 8_000, timeout=30_000)
+    qtbot.waitUntil(lambda: widget.plain().count("paragraph") == 8_000, timeout=60_000)
 
 
 def test_thinking_is_folded(view, show, row) -> None:
