@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from hermes_desktop import __version__
 from hermes_desktop.core.errors import UsageError
-from hermes_desktop.core.lean_loading import load_lean
+from hermes_desktop.core.lean_loading import import_without_sources
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
 
@@ -53,7 +53,7 @@ def run_desktop(options: DesktopOptions) -> int:
         HermesError: Another failure that the user can act on.
     """
     if options.screenshot is not None:
-        _use_no_screen()
+        _use_offscreen_platform()
     _check_qt()
     if options.demo:
         return _run_demo(options)
@@ -68,7 +68,7 @@ def run_self_test() -> int:
     Returns:
             0; every failure is raised.
     """
-    _use_no_screen()
+    _use_offscreen_platform()
     _check_qt()
     from hermes_desktop.ui.start.self_test import run_parts
 
@@ -89,7 +89,7 @@ def _run_demo(options: DesktopOptions) -> int:
 
 def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) -> int:
     set_up_logging(redactor, log_file=paths.log_file)
-    load_lean(*_WITH_QT)
+    import_without_sources(*_WITH_QT)
     from hermes_desktop.services.settings.desktop_config import read_desktop_config
     from hermes_desktop.ui.start.desktop_program import ProgramSetup, run_program
 
@@ -107,7 +107,7 @@ def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) 
     )
 
 
-def _use_no_screen() -> None:
+def _use_offscreen_platform() -> None:
     """Make Qt render into memory, unless another platform is set."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -117,7 +117,7 @@ def _check_qt() -> None:
     from hermes_desktop.ui.start.display_check import check_display, missing_library
 
     check_display(os.environ)
-    load_lean(*_WITHOUT_QT)
+    import_without_sources(*_WITHOUT_QT)
     try:
         from PySide6 import QtWidgets  # noqa: F401
     except ImportError as error:

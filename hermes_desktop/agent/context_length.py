@@ -80,7 +80,7 @@ def limit_in(words: str) -> int | None:
     return length if length >= LEAST else None
 
 
-class WindowBook:
+class ContextWindows:
     """The known context windows of models. Thread-safe.
 
     Args:

@@ -7,17 +7,17 @@ from typing import TypeVar
 
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.types import (
-    AskedAgain,
-    CallBegun,
     CallNote,
     CancelSignal,
     ChatRequest,
     Finished,
     NoteListener,
     ReasoningDelta,
+    ReplyRestarted,
     StreamCallback,
     TextDelta,
     TextRetracted,
+    ToolCallAnnounced,
 )
 from hermes_desktop.core.errors import ProviderError
 
@@ -51,12 +51,12 @@ class Reply:
         return "".join(self._reasoning)
 
     def take(
-        self, event: TextDelta | ReasoningDelta | TextRetracted | AskedAgain | Finished
+        self, event: TextDelta | ReasoningDelta | TextRetracted | ReplyRestarted | Finished
     ) -> None:
         """Add one event to the reply."""
         if isinstance(event, TextDelta):
             self._text.append(event.text)
-        elif isinstance(event, AskedAgain):
+        elif isinstance(event, ReplyRestarted):
             self._text.clear()
             self._reasoning.clear()
         elif isinstance(event, TextRetracted):
@@ -83,7 +83,7 @@ def ask(
     reply = Reply()
     try:
         for event in provider.stream(request, cancel=cancel):
-            if isinstance(event, CallNote | CallBegun):
+            if isinstance(event, CallNote | ToolCallAnnounced):
                 tell_note(event)
                 continue
             reply.take(event)

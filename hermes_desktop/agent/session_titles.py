@@ -118,7 +118,7 @@ class TitleWriter:
         """Abandon titles in progress. Thread-safe."""
         self._closed.set()
 
-    def _has_gone_on(self, session_id: str) -> bool:
+    def _has_more_questions(self, session_id: str) -> bool:
         """Return whether more than the first questions were asked, also before a summary."""
         parts = self.store.get_compression_lineage(session_id) or [session_id]
         rows = (row for part in parts for row in self._rows(part))
@@ -132,7 +132,7 @@ class TitleWriter:
         try:
             if self.store.get_session_title(session_id) is not None:
                 return
-            if said.shortened and self._has_gone_on(session_id):
+            if said.shortened and self._has_more_questions(session_id):
                 return
             name = self._ask(session_id, said.question, said.answer)
             if self._closed.is_set():

@@ -65,7 +65,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolNews:
+class ToolProgress:
     """The start or end of a tool, for listeners.
 
     Attributes:
@@ -153,7 +153,7 @@ class TextRetracted:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedAgain:
+class ReplyRestarted:
     """The reply is requested again: what was received so far is discarded."""
 
 
@@ -194,20 +194,26 @@ class CallNote:
 
 
 @dataclass(frozen=True, slots=True)
-class CallBegun:
+class ToolCallAnnounced:
     """The model has named a tool and starts to write its arguments; not part of the reply."""
 
     name: str
 
 
 StreamEvent = (
-    TextDelta | ReasoningDelta | TextRetracted | AskedAgain | CallNote | CallBegun | Finished
+    TextDelta
+    | ReasoningDelta
+    | TextRetracted
+    | ReplyRestarted
+    | CallNote
+    | ToolCallAnnounced
+    | Finished
 )
 
-NoteListener = Callable[[CallNote | CallBegun | TextRetracted], None]
+NoteListener = Callable[[CallNote | ToolCallAnnounced | TextRetracted], None]
 """Receives notes, announced tool calls, and text that was not part of the reply."""
 
-TurnNews = ToolNews | ContextNews | CallNote | CallBegun | TextRetracted
+TurnNews = ToolProgress | ContextNews | CallNote | ToolCallAnnounced | TextRetracted
 ToolListener = Callable[[TurnNews], None]
 """Receives news of tools, notes and the context usage, on any thread of the turn."""
 

@@ -12,7 +12,7 @@ _TASKS = {
 }
 
 
-def task_words(task: str) -> str:
+def task_label(task: str) -> str:
     """Return a readable name of the auxiliary task of a model call; "" for answering."""
     return _TASKS.get(task, f"for {task.replace('_', ' ')}")
 

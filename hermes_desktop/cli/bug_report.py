@@ -15,7 +15,7 @@ from hermes_desktop.settings.env_file import read_env_file
 log = logging.getLogger(__name__)
 
 
-def report_bug(error: Exception) -> None:
+def report_internal_error(error: Exception) -> None:
     """Write the traceback to the log and show the user where it is.
 
     A missing home is not created for it. Without a log the traceback is shown, because a report

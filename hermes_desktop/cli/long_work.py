@@ -13,7 +13,7 @@ from hermes_desktop.state.records.stopping import Progress
 _BETWEEN_S = 0.1
 
 
-class LongWork:
+class LongOperation:
     """Progress and cancel signal of a long operation, which gets ``on_progress`` and the object."""
 
     def __init__(self) -> None:
@@ -46,9 +46,9 @@ class LongWork:
 
 
 @contextlib.contextmanager
-def long_work() -> Iterator[LongWork]:
+def long_work() -> Iterator[LongOperation]:
     """Make Ctrl-C, and SIGTERM where it exists, stop the enclosed work between two steps."""
-    work = LongWork()
+    work = LongOperation()
     before = {
         number: signal.signal(number, work.stop)
         for number in (signal.SIGINT, signal.SIGTERM)

@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _guarded(lambda: _invoke(given))
     except BrokenPipeError:
         # The reader of `hermes-desktop sessions list | head -1` has read enough.
-        output.abandon_stdout()
+        output.discard_stdout()
         return DONE
 
 
@@ -138,9 +138,9 @@ def _guarded(run: Callable[[], int]) -> int:
         output.say("Stopped.")
         code = CANCELLED
     except Exception as error:  # noqa: BLE001 - a bug; the person gets a sentence, we the traceback
-        from hermes_desktop.cli.bug_report import report_bug
+        from hermes_desktop.cli.bug_report import report_internal_error
 
-        report_bug(error)
+        report_internal_error(error)
         code = FAILED
     return code
 

@@ -156,7 +156,7 @@ def show_error(error: HermesError) -> None:
     say("\n".join(line.replace("\n", "\n  ") for line in lines))
 
 
-def abandon_stdout() -> None:
+def discard_stdout() -> None:
     """Redirect a closed standard output, so that buffered text does not fail again at exit."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -171,7 +171,7 @@ def _said_in_words() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        abandon_stdout()
+        discard_stdout()
         raise OutputError("The output cannot be written.", error.strerror or str(error)) from error
 
 

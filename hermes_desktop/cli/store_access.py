@@ -33,13 +33,13 @@ def open_store(
     try:
         if write:
             db.require_writable()
-        tell_of_home(db)
+        note_other_database(db)
         yield db
     finally:
         db.close()
 
 
-def tell_of_home(db: SessionDB) -> None:
+def note_other_database(db: SessionDB) -> None:
     """Print a note if the conversations are in another database than the one that was opened.
 
     Raises:
@@ -64,14 +64,14 @@ def open_actions(
         write: False where the store need not be writable, because it is not changed.
     """
     from hermes_desktop.core.clock import SystemClock
-    from hermes_desktop.services.sessions.open_turns import OpenTurns
+    from hermes_desktop.services.sessions.open_turns import ForeignTurns
     from hermes_desktop.services.sessions.session_actions import SessionActions
     from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 
     with open_store(paths, write=write) as db:
         clock = SystemClock()
         locks = ConversationLocks(db, paths.desktop_dir, "hermes-desktop sessions")
-        turns = OpenTurns(db, clock, locks)
+        turns = ForeignTurns(db, clock, locks)
         actions = SessionActions(db, paths.own_store, clock=clock, running_turn=turns.turn_in)
         try:
             yield actions, db

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from functools import partial
 
-from hermes_desktop.agent.compression.context_compression import ContextCare, Shortened, Wish
+from hermes_desktop.agent.compression.context_compression import CompactionResult, Compactor, Wish
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.parsing import take_flags
-from hermes_desktop.commands.present_session import begun_session
+from hermes_desktop.commands.present_session import require_session
 from hermes_desktop.commands.words import count, lines
 from hermes_desktop.core.errors import NotConfiguredError, StateError, UsageError
 
@@ -17,7 +17,7 @@ _PREVIEW = "--preview"
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _Arguments:
     """The parsed arguments."""
 
     wish: Wish
@@ -27,7 +27,7 @@ class _Order:
 async def compress(context: CommandContext) -> CommandReply:
     """Handle ``/compress [focus]``, ``/compress here [N]``, each with ``--preview``."""
     order = _order(context)
-    session_id = await begun_session(context)
+    session_id = await require_session(context)
     override = context.host.model_override()
     care = await context.run(lambda: context.facts.care(override))
     if care is None:
@@ -45,7 +45,7 @@ async def compress(context: CommandContext) -> CommandReply:
         care.close()
 
 
-async def _shorten(context: CommandContext, care: ContextCare, session_id: str, wish: Wish) -> str:
+async def _shorten(context: CommandContext, care: Compactor, session_id: str, wish: Wish) -> str:
     async with context.host.alone_in(session_id):
         with context.host.working_on("Shortening the session…") as stop:
             done = await context.run_aside(partial(care.shorten, session_id, wish, stop))
@@ -55,14 +55,14 @@ async def _shorten(context: CommandContext, care: ContextCare, session_id: str, 
     return _told(done)
 
 
-def _order(context: CommandContext) -> _Order:
+def _order(context: CommandContext) -> _Arguments:
     flags, rest = take_flags(context.args, _PREVIEW)
     words = rest.split()
     if not words or words[0].lower() != "here" or len(words) > 2:  # noqa: PLR2004 - here, N
-        return _Order(Wish("by_hand", focus=rest.strip()[:MOST_FOCUS]), bool(flags))
+        return _Arguments(Wish("by_hand", focus=rest.strip()[:MOST_FOCUS]), bool(flags))
     wanted = words[1] if len(words) > 1 else "2"
     if not wanted.isascii() or not wanted.isdigit():
-        return _Order(Wish("by_hand", focus=rest.strip()[:MOST_FOCUS]), bool(flags))
+        return _Arguments(Wish("by_hand", focus=rest.strip()[:MOST_FOCUS]), bool(flags))
     exchanges = int(wanted[:6])
     if not 1 <= exchanges <= MOST_EXCHANGES:
         raise UsageError(
@@ -70,10 +70,10 @@ def _order(context: CommandContext) -> _Order:
             f"From 1 to {MOST_EXCHANGES} of the last ones can stay.",
             f"Say {context.name('compress')} here 2.",
         )
-    return _Order(Wish("by_hand", exchanges=exchanges), bool(flags))
+    return _Arguments(Wish("by_hand", exchanges=exchanges), bool(flags))
 
 
-def _foreseen(done: Shortened) -> str:
+def _foreseen(done: CompactionResult) -> str:
     if done.kind != "done":
         return "Nothing would become shorter."
     return lines(
@@ -82,7 +82,7 @@ def _foreseen(done: Shortened) -> str:
     )
 
 
-def _told(done: Shortened) -> str:
+def _told(done: CompactionResult) -> str:
     if done.kind == "done":
         return lines(
             f"A summary stands for {count(done.messages, 'message')} now; they can still be read.",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
-from hermes_desktop.agent.compression.context_compression import ContextCare
+from hermes_desktop.agent.compression.context_compression import Compactor
 from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
@@ -243,7 +243,7 @@ def _no_model(_override: Mapping[str, str]) -> ModelChoice | None:
     return None
 
 
-def _no_care(_override: Mapping[str, str]) -> ContextCare | None:
+def _no_care(_override: Mapping[str, str]) -> Compactor | None:
     return None
 
 
@@ -268,7 +268,7 @@ class ProgramFacts:
     profile: str = "default"
     home: Path | None = None
     choose_model: Callable[[Mapping[str, str]], ModelChoice | None] = _no_model
-    care: Callable[[Mapping[str, str]], ContextCare | None] = _no_care
+    care: Callable[[Mapping[str, str]], Compactor | None] = _no_care
     approvals: ApprovalQueue | None = None
     questions: QuestionQueue | None = None
     processes: ProcessTable | None = None

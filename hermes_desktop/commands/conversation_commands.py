@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hermes_desktop.commands.context import CommandContext, CommandReply
-from hermes_desktop.commands.present_session import begun_session
+from hermes_desktop.commands.present_session import require_session
 from hermes_desktop.commands.words import count, first_words, lines
 from hermes_desktop.core.errors import NotFoundError, UsageError
 from hermes_desktop.core.ids import new_session_id
@@ -15,7 +15,7 @@ _PREVIEW = 200
 
 
 @dataclass(frozen=True, slots=True)
-class _TakenBack:
+class _UndoResult:
     """The undone rows: number of user messages, number of all rows, text of the first one."""
 
     turns: int
@@ -27,7 +27,7 @@ async def title(context: CommandContext) -> CommandReply:
     """Handle ``/title [name]``."""
     wanted = context.args
     if not wanted:
-        session_id = await begun_session(context)
+        session_id = await require_session(context)
         name = await context.run(lambda: context.store.get_session_title(session_id))
         if name:
             return CommandReply(f"This session is called “{name}”.")
@@ -37,7 +37,7 @@ async def title(context: CommandContext) -> CommandReply:
     name = context.store.sanitize_title(wanted)
     if name is None:
         raise UsageError("That is no name.", "Nothing readable is left of it.", "Use letters.")
-    session_id = await begun_session(context)
+    session_id = await require_session(context)
     if not await context.run(lambda: context.store.set_session_title(session_id, name)):
         raise NotFoundError("This session was deleted.", hint="Begin a new one.")
     return CommandReply(f"This session is now called “{name}”.")
@@ -46,7 +46,7 @@ async def title(context: CommandContext) -> CommandReply:
 async def undo(context: CommandContext) -> CommandReply:
     """Handle ``/undo [N]``."""
     turns = _turns(context)
-    session_id = await begun_session(context)
+    session_id = await require_session(context)
     async with context.host.alone_in(session_id):
         taken = await context.run(lambda: _take_back(context.store, session_id, turns))
         context.host.forget_agent()
@@ -74,18 +74,18 @@ def _turns(context: CommandContext) -> int:
     return min(int(context.args[:6]), MOST_UNDONE)
 
 
-def _take_back(db: SessionDB, session_id: str, turns: int) -> _TakenBack | None:
+def _take_back(db: SessionDB, session_id: str, turns: int) -> _UndoResult | None:
     asked = db.list_recent_user_messages(session_id, limit=turns)
     if not asked:
         return None
     first = db.messages_by_ids([asked[-1]["id"]])
     done = db.rewind_to_message(session_id, asked[-1]["id"])
-    return _TakenBack(len(asked), int(done["rewound_count"]), first[0].content if first else "")
+    return _UndoResult(len(asked), int(done["rewound_count"]), first[0].content if first else "")
 
 
 async def retry(context: CommandContext) -> CommandReply:
     """Handle ``/retry``: send the last message again, after removing its first answer."""
-    session_id = await begun_session(context)
+    session_id = await require_session(context)
     async with context.host.alone_in(session_id):
         text = await context.run(lambda: _last_question(context.store, session_id))
         if not text.strip():
@@ -107,7 +107,7 @@ def _last_question(db: SessionDB, session_id: str) -> str:
 
 async def branch(context: CommandContext) -> CommandReply:
     """Handle ``/branch [name]``: continue in a copy; in the window the copy is only listed."""
-    session_id = await begun_session(context)
+    session_id = await require_session(context)
     branch_id = new_session_id(context.clock.now())
     wanted = Branch(session_id, branch_id, title=context.args or None)
     async with context.host.alone_in(session_id):

@@ -56,15 +56,15 @@ HANDLERS: Mapping[str, Handler] = {
 """By canonical name; contains every available command of the registry."""
 
 
-async def do_command(command: CommandDef, context: CommandContext) -> CommandReply:
+async def run_command(command: CommandDef, context: CommandContext) -> CommandReply:
     """Run a command. Refusals and failures become the answer; bugs are raised."""
     try:
         return await HANDLERS[command.name](context)
     except HermesError as error:
-        return CommandReply(error_words(error, in_window=context.sender.in_window))
+        return CommandReply(error_text(error, in_window=context.sender.in_window))
 
 
-def error_words(error: HermesError, *, in_window: bool) -> str:
+def error_text(error: HermesError, *, in_window: bool) -> str:
     """Format an error as an answer in a chat.
 
     The locations of files and servers are shown only to the user at this machine.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hermes_desktop.agent.usage import task_words
+from hermes_desktop.agent.usage import task_label
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.parsing import take_flags, take_option
 from hermes_desktop.commands.present_session import (
@@ -146,7 +146,7 @@ def _by_model(shares: Sequence[ModelUsage]) -> str:
 
 def _share(used: ModelUsage) -> str:
     names = (used.model or "unknown", f"at {used.provider}" if used.provider else "")
-    who = first_words(" ".join((*filter(None, names), task_words(used.task))).strip())
+    who = first_words(" ".join((*filter(None, names), task_label(used.task))).strip())
     figures = (
         count(used.calls, "call"),
         f"{used.input_tokens:,} tokens in" + _cached(used.cache_read_tokens),

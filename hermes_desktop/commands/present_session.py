@@ -9,7 +9,7 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import SessionRow
 
 
-async def begun_session(context: CommandContext) -> str:
+async def require_session(context: CommandContext) -> str:
     """Return the chat's session, if it has any message.
 
     Raises:

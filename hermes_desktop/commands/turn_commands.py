@@ -2,7 +2,7 @@
 
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.words import count
-from hermes_desktop.commands.work_commands import stop_beside
+from hermes_desktop.commands.work_commands import stop_background_work
 from hermes_desktop.core.errors import UsageError
 
 _BESIDE = frozenset({"all", "background"})
@@ -18,7 +18,7 @@ async def stop(context: CommandContext) -> CommandReply:
     """Handle ``/stop [background | all]``: stop the reply, the background work, or both."""
     word = context.args.strip().lower()  # "/stop please!" is meant as well
     turn = word != "background" and await context.host.stop_turn()
-    beside = await stop_beside(context) if word in _BESIDE else 0
+    beside = await stop_background_work(context) if word in _BESIDE else 0
     told = f"{count(beside, 'thing')} beside it ended." if beside else ""
     if turn:
         words = "Stopped. The session goes on with your next message."

@@ -117,7 +117,7 @@ async def _end(context: CommandContext, work: Work) -> bool:
     return await context.host.stop_work(work.id, everywhere=is_owner(context))
 
 
-async def stop_beside(context: CommandContext) -> int:
+async def stop_background_work(context: CommandContext) -> int:
     """Stop the tasks and processes of the chat, and return how many there were."""
     ended = 0
     for each in context.host.work(everywhere=False):

@@ -20,7 +20,7 @@ _MOST_BYTES = 256 * 1024
 _QUESTION = b'{"protocol":1,"id":"hermes-desktop","verb":"identify","params":{}}\n'
 
 
-def ask_gateway(
+def probe_gateway(
     home: Path, served: Path | None = None, *, monotonic: Callable[[], float] = time.monotonic
 ) -> Answer:
     """Determine which kind of gateway answers for a home.

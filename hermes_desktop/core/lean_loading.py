@@ -9,7 +9,7 @@ import importlib
 import linecache
 
 
-def load_lean(*names: str) -> None:
+def import_without_sources(*names: str) -> None:
     """Load modules one after another and drop their source after each. Thread-safe.
 
     Memory freed after one module is reused by the next.

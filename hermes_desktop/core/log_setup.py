@@ -12,7 +12,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from hermes_desktop.core.files.private_files import make_private_folder, open_private
-from hermes_desktop.core.processes.clean_environment import names_secret
+from hermes_desktop.core.processes.clean_environment import is_secret_name
 
 _PATTERNS = (
     re.compile(r"\b(sk-[A-Za-z0-9_-]{4})[A-Za-z0-9_-]{4,}"),
@@ -57,7 +57,7 @@ def learn_named(values: Mapping[str, str], redactor: SecretRedactor) -> None:
     Paths and values shorter than eight characters would match ordinary words.
     """
     for name, value in values.items():
-        if names_secret(name) and len(value) >= _SHORTEST_NAMED and not value.startswith("/"):
+        if is_secret_name(name) and len(value) >= _SHORTEST_NAMED and not value.startswith("/"):
             redactor.learn(value)
 
 

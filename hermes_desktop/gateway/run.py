@@ -310,7 +310,7 @@ class GatewayRunner(RunnerStopping):
             if isinstance(admitted, MessageEvent):
                 event, source = admitted, admitted.source or source
                 record.prompt = inbound_text(event, source, self.config)
-                ended = await self._meet_busy_chat(event, source, adapter, record)
+                ended = await self._handle_busy_chat(event, source, adapter, record)
         if ended is None:  # nothing was awaited since the entrance: the order is kept
             return await self._answer(event, source, adapter, record)
         await self._close_without_turn(event, adapter, record, ended)

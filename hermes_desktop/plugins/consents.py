@@ -116,7 +116,7 @@ def anything_answered(home: Path, own_folder: Path) -> bool:
     return any(each.exists() for each in lists)
 
 
-def standing_of(consent: Consent | None, path: str, digest: str) -> Standing:
+def consent_state(consent: Consent | None, path: str, digest: str) -> Standing:
     """Return what a consent means for the present content of its plugin or hook."""
     if consent is None:
         return "none"

@@ -15,7 +15,7 @@ _OTHER_MEANS = frozenset({"dispatch_tool", "inject_message", "llm"})
 
 
 @dataclass(frozen=True, slots=True)
-class HookWish:
+class HookRegistration:
     """A callback that a plugin wants to register."""
 
     name: str
@@ -47,14 +47,14 @@ class PluginContext:
         self._name = name
         self._lock = threading.Lock()
         self._closed = False
-        self._hooks: list[HookWish] = []
+        self._hooks: list[HookRegistration] = []
         self._commands: list[PluginCommand] = []
 
     def register_hook(self, hook_name: str, callback: Callable[..., Any]) -> None:
         """Register a callback for a hook; it is called with keyword arguments."""
         if not callable(callback):
             raise TypeError(f"the callback for {hook_name} cannot be called")
-        self._note(self._hooks, HookWish(str(hook_name), callback))
+        self._note(self._hooks, HookRegistration(str(hook_name), callback))
 
     def register_command(
         self,
@@ -71,7 +71,7 @@ class PluginContext:
         command = PluginCommand(plain, handler, line, str(args_hint), self._name)
         self._note(self._commands, command)
 
-    def close(self) -> tuple[list[HookWish], list[PluginCommand]]:
+    def close(self) -> tuple[list[HookRegistration], list[PluginCommand]]:
         """Accept no more registrations, and return those recorded."""
         with self._lock:
             self._closed = True

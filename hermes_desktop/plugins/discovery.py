@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.plugins.contents import Contents, UnreadableError, read_contents
-from hermes_desktop.plugins.needed_modules import Needs, is_there, needs_of
+from hermes_desktop.plugins.needed_modules import MissingModules, is_there, missing_modules
 
 GROUP = "hermes_desktop.plugins"
 MANIFESTS = ("plugin.yaml", "plugin.yml")
@@ -50,7 +50,7 @@ class Found:
     author: str = ""
     hooks: tuple[str, ...] = ()
     contents: Contents = field(default_factory=Contents)
-    needs: Needs = field(default_factory=Needs)
+    needs: MissingModules = field(default_factory=MissingModules)
     problem: str = ""
     entry_point: str = ""
 
@@ -117,7 +117,7 @@ def _look(
         author=_text(said.get("author")),
         hooks=_words(said.get("events" if kind == "hook" else "provides_hooks", said.get("hooks"))),
     )
-    needs = needs_of(contents.sources, first)
+    needs = missing_modules(contents.sources, first)
     problem = needs.broken
     if needs.missing:
         problem = f"It needs {', '.join(needs.missing)}, which is not part of this program."

@@ -75,7 +75,7 @@ def boundary_reason() -> str:
 
 
 @contextlib.contextmanager
-def giving_reason(reason: str) -> Iterator[None]:
+def boundary_reason_set(reason: str) -> Iterator[None]:
     """Make :func:`boundary_reason` return a reason inside the block, and on workers it calls."""
     token = _boundary_reason.set(reason)
     try:

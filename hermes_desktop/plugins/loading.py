@@ -22,7 +22,7 @@ LOAD_S = 10.0
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadedPlugin:
     """A plugin or event hook after it was run.
 
     Attributes:
@@ -77,7 +77,7 @@ class Loader:
         self._is_reserved = is_reserved
         self._seconds = seconds
 
-    def load(self, found: Sequence[Found]) -> list[Loaded]:
+    def load(self, found: Sequence[Found]) -> list[LoadedPlugin]:
         """Run the plugins. Blocks for a bounded time; never raises because of one of them.
 
         Their registrations apply in the order given here. A plugin that failed or took too long has
@@ -90,17 +90,17 @@ class Loader:
         before.put_back()
         return done
 
-    def _start(self, found: Found) -> tuple[Loaded, PluginContext, "PendingCall[Any]"]:
+    def _start(self, found: Found) -> tuple[LoadedPlugin, PluginContext, "PendingCall[Any]"]:
         context = PluginContext(found.name, found.version, found.description, self._profile)
-        loaded = Loaded(found)
+        loaded = LoadedPlugin(found)
         run = partial(
             _import_handler if found.kind == "hook" else _register, found, loaded, context
         )
         return loaded, context, PendingCall(run, f"plugin-load {found.key}")
 
     def _finish(
-        self, loaded: Loaded, context: PluginContext, call: "PendingCall[Any]", until: float
-    ) -> Loaded:
+        self, loaded: LoadedPlugin, context: PluginContext, call: "PendingCall[Any]", until: float
+    ) -> LoadedPlugin:
         key = loaded.found.key
         try:
             loaded.handler = call.result(max(0.0, until - time.monotonic()))
@@ -132,7 +132,7 @@ class Loader:
         return loaded
 
 
-def _modules(found: Found, loaded: Loaded, kind: str, first: str) -> SnapshotModules:
+def _modules(found: Found, loaded: LoadedPlugin, kind: str, first: str) -> SnapshotModules:
     word = re.sub(r"\W", "_", found.name)
     root = f"hermes_desktop_{kind}_{word}_{found.contents.digest[:8]}"
     modules = SnapshotModules(
@@ -142,7 +142,7 @@ def _modules(found: Found, loaded: Loaded, kind: str, first: str) -> SnapshotMod
     return modules
 
 
-def _register(found: Found, loaded: Loaded, context: PluginContext) -> None:
+def _register(found: Found, loaded: LoadedPlugin, context: PluginContext) -> None:
     """Import a plugin and call its ``register``; runs on its own thread."""
     register: Any
     if found.kind == "package":
@@ -159,7 +159,7 @@ def _register(found: Found, loaded: Loaded, context: PluginContext) -> None:
     register(context)
 
 
-def _import_handler(found: Found, loaded: Loaded, _context: PluginContext) -> Any:
+def _import_handler(found: Found, loaded: LoadedPlugin, _context: PluginContext) -> Any:
     """Import an event hook; runs on its own thread."""
     handle = getattr(_modules(found, loaded, "hook", "handler.py").load(), "handle", None)
     if not callable(handle):

@@ -20,7 +20,7 @@ _FORGIVING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "Base
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class MissingModules:
     """Modules that are missing.
 
     Attributes:
@@ -44,7 +44,7 @@ class _Import:
     at_once: bool
 
 
-def needs_of(sources: Mapping[str, bytes], first: str = "__init__.py") -> Needs:
+def missing_modules(sources: Mapping[str, bytes], first: str = "__init__.py") -> MissingModules:
     """Analyze a plugin from its first file, following imports of its own modules.
 
     Args:
@@ -64,7 +64,7 @@ def needs_of(sources: Mapping[str, bytes], first: str = "__init__.py") -> Needs:
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             # The last two: an expression nested deeper than any human writes.
             words = str(error) or type(error).__name__
-            return Needs(broken=f"{file} is no Python that runs here: {words}.")
+            return MissingModules(broken=f"{file} is no Python that runs here: {words}.")
         for each in imports:
             needed = at_once and each.at_once
             if each.level:
@@ -74,7 +74,7 @@ def needs_of(sources: Mapping[str, bytes], first: str = "__init__.py") -> Needs:
                 top = each.name.partition(".")[0]
                 absent = [] if is_there(top) else [top]
             (missing if needed else later).update(absent)
-    return Needs(tuple(sorted(missing)), tuple(sorted(later - missing)))
+    return MissingModules(tuple(sorted(missing)), tuple(sorted(later - missing)))
 
 
 def is_there(module: str) -> bool:

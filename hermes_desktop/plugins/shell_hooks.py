@@ -229,7 +229,7 @@ class ShellHookCall:
         if ended.code:
             said = ended.err.decode("utf-8", "replace").strip()[:500]
             log.warning("%s ended with %d: %s", hook.key, ended.code, said)
-        return answer_of(hook.event, ended)
+        return parse_answer(hook.event, ended)
 
 
 def told(event: str, given: Mapping[str, Any], cwd: Path) -> bytes:
@@ -254,7 +254,7 @@ def told(event: str, given: Mapping[str, Any], cwd: Path) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def answer_of(event: str, ended: Ended) -> dict[str, str] | None:
+def parse_answer(event: str, ended: Ended) -> dict[str, str] | None:
     """Parse the output of a program; None when it has no effect."""
     text = ended.out.decode("utf-8", "replace").strip()
     if not text or ended.cut:

@@ -23,11 +23,11 @@ _OWN: dict[str, _Stamp] = {}
 """By path: the state of a file after this process replaced it atomically, so no wait is needed."""
 
 
-class WrittenMeanwhileError(Exception):
+class ConcurrentWriteError(Exception):
     """Another process wrote the file after it was read; nothing was replaced."""
 
 
-class CarefulFile:
+class SharedFile:
     """A file that is read and replaced safely.
 
     A program that writes a file in place empties it first. Reading it just then and replacing it
@@ -72,7 +72,7 @@ class CarefulFile:
             before: The result of :meth:`read`.
 
         Raises:
-            WrittenMeanwhileError: The content has changed since.
+            ConcurrentWriteError: The content has changed since.
             OSError: It cannot be written, or is read-only on purpose.
         """
 
@@ -82,7 +82,7 @@ class CarefulFile:
             except FileNotFoundError:
                 now = None
             if now != before:
-                raise WrittenMeanwhileError
+                raise ConcurrentWriteError
 
         must_be_writable(self.path)
         remove_leftovers(self.path)
@@ -141,7 +141,7 @@ def unwritable(path: Path, error: OSError, at: Path | None = None) -> ConfigErro
     )
 
 
-def always_written(path: Path) -> BusyError:
+def busy_error(path: Path) -> BusyError:
     """Return the error that another program writes a file all the time."""
     return BusyError(
         f"{path.name} is being written by somebody else.",

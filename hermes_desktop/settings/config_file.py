@@ -100,7 +100,7 @@ def read_settings_bytes(path: Path) -> bytes | None:
         if path.exists() and not path.is_file():
             # Reading a pipe or a device could block for ever.
             raise _unreadable(path, "It is not a plain file.")
-        must_not_be_large(path, MOST_BYTES)
+        require_size_below(path, MOST_BYTES)
         return path.read_bytes()
     except FileNotFoundError:
         return None
@@ -157,7 +157,7 @@ def _wide_encoding(data: bytes) -> str:
     return ""
 
 
-def must_not_be_large(path: Path, most: int) -> None:
+def require_size_below(path: Path, most: int) -> None:
     """Refuse a file that is too large to be a settings file, and slow to read.
 
     Raises:

@@ -19,10 +19,10 @@ from hermes_desktop.settings.yaml_lists import edit_list
 from hermes_desktop.settings.yaml_tree import (
     LINE_BREAK,
     Node,
+    comments_in,
     line_end,
     line_start,
     parse_tree,
-    remarks_in,
 )
 from hermes_desktop.settings.yaml_values import same, written
 
@@ -59,7 +59,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Patched:
+class PatchResult:
     """A changed text.
 
     Attributes:
@@ -70,7 +70,7 @@ class Patched:
     notes: tuple[str, ...] = ()
 
 
-def patch_text(text: str, edits: Sequence[Edit], path: Path) -> Patched:
+def patch_text(text: str, edits: Sequence[Edit], path: Path) -> PatchResult:
     """Change values, one after the other.
 
     Args:
@@ -100,7 +100,7 @@ def patch_text(text: str, edits: Sequence[Edit], path: Path) -> Patched:
                 path, patch.line, "it is written there in a way that is not changed automatically."
             )
         text = changed
-    return Patched(text, tuple(dict.fromkeys(notes)))
+    return PatchResult(text, tuple(dict.fromkeys(notes)))
 
 
 def value_at(data: Mapping[str, Any], path: Sequence[str]) -> tuple[bool, Any]:
@@ -161,7 +161,7 @@ class _Patch:
         """Return the line of a key, or of its last existing parent; 0 if there is none."""
         node, found = self._root, 0
         for name in names:
-            pairs = node.all_of(name) if node is not None else []
+            pairs = node.pairs_with_key(name) if node is not None else []
             if not pairs:
                 break
             found, node = pairs[-1][0].line, pairs[-1][1]
@@ -176,7 +176,7 @@ class _Patch:
             return self._first(node, edit)
         for number, name in enumerate(edit.path):
             self._must_be_plain(node)
-            pairs = node.all_of(name)
+            pairs = node.pairs_with_key(name)
             if not pairs:
                 return self._inserted(node, edit.path[number:], edit.value)
             key, value = pairs[-1]
@@ -266,7 +266,7 @@ class _Patch:
             if node is None or node.kind != "mapping":
                 return self.text
             self._must_be_plain(node)
-            pairs = node.all_of(name)
+            pairs = node.pairs_with_key(name)
             if not pairs:
                 return self.text
             self.line = pairs[-1][0].line
@@ -287,7 +287,7 @@ class _Patch:
         ended = LINE_BREAK.fullmatch(self.text[end - 1]) is not None
         behind = end if ended else line_end(self.text, end)[1]
         start = line_start(self.text, key.start)
-        return self.text[:start] + remarks_in(self.text, start, behind, value) + self.text[behind:]
+        return self.text[:start] + comments_in(self.text, start, behind, value) + self.text[behind:]
 
     def _cut_flow(self, holder: Node, key: Node, value: Node) -> str:
         text, number = self.text, [pair[0] for pair in holder.pairs].index(key)

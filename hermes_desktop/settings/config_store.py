@@ -18,9 +18,9 @@ from hermes_desktop.core.files import file_lock
 from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.settings.careful_writing import (
     TRIES,
-    CarefulFile,
-    WrittenMeanwhileError,
-    always_written,
+    ConcurrentWriteError,
+    SharedFile,
+    busy_error,
     unwritable,
 )
 from hermes_desktop.settings.config_file import (
@@ -107,10 +107,10 @@ class ConfigStore:
         self._versions = (
             ConfigVersions(folder / "config-versions", clock, file.name) if versions else None
         )
-        self._careful = CarefulFile(file, clock, wait)
+        self._careful = SharedFile(file, clock, wait)
         self._last: tuple[bytes | None, bytes] | None = None
 
-    def until_written(self) -> None:
+    def wait_until_settled(self) -> None:
         """Wait, at most some seconds, while another program writes the file in place.
 
         Raises:
@@ -167,10 +167,10 @@ class ConfigStore:
                 if patched.text == text:
                     return Written("", patched.notes)
                 new = patched.text.encode()
-                with contextlib.suppress(WrittenMeanwhileError):
+                with contextlib.suppress(ConcurrentWriteError):
                     self._replace(old, _BOM + new if (old or b"").startswith(_BOM) else new)
                     return Written(self._diff(text, patched.text), patched.notes)
-        raise always_written(self.file)
+        raise busy_error(self.file)
 
     def take_back(self) -> None:
         """Undo the last :meth:`save`, which was part of an operation that failed.
@@ -183,7 +183,7 @@ class ConfigStore:
         if self._last is None:
             return
         (old, new), self._last = self._last, None
-        with self._locked(), contextlib.suppress(WrittenMeanwhileError):
+        with self._locked(), contextlib.suppress(ConcurrentWriteError):
             try:
                 if old is None:
                     self._careful.remove(new)
@@ -192,7 +192,7 @@ class ConfigStore:
             except OSError as error:
                 raise unwritable(self.file, error) from error
             if self._versions is not None and old is not None:
-                self._versions.forget_newest(old)
+                self._versions.delete_newest(old)
 
     def stands(self) -> bool:
         """Return whether the file is unchanged since the last :meth:`save`."""
@@ -240,10 +240,10 @@ class ConfigStore:
         self._must_be_ours()
         with self._locked():
             for _ in range(TRIES):
-                with contextlib.suppress(WrittenMeanwhileError):
+                with contextlib.suppress(ConcurrentWriteError):
                     self._replace(self._present(), back)
                     return found
-        raise always_written(self.file)
+        raise busy_error(self.file)
 
     def read_text(self) -> str:
         """Return the text alone; "" when there is no file. Raises the same as :meth:`read`."""
@@ -301,7 +301,7 @@ class ConfigStore:
         """Write the file after its content was kept as a version; otherwise write nothing.
 
         Raises:
-            WrittenMeanwhileError: The content has changed since.
+            ConcurrentWriteError: The content has changed since.
             ConfigError: It cannot be written; nothing changed then.
         """
         kept: Path | None = None

@@ -11,7 +11,7 @@ from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.core.files.atomic_files import write_bytes_atomic
 from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.settings.careful_writing import unwritable
-from hermes_desktop.settings.secret_marks import without_values
+from hermes_desktop.settings.secret_marks import remove_values
 
 KEPT = 5
 
@@ -91,7 +91,7 @@ class ConfigVersions:
             for file in (*self._files()[KEPT:], *left_over):
                 file.unlink(missing_ok=True)
 
-    def forget_newest(self, content: bytes) -> None:
+    def delete_newest(self, content: bytes) -> None:
         """Delete the newest version, if it has this content."""
         with contextlib.suppress(OSError):
             for file in self._files()[:1]:
@@ -108,7 +108,7 @@ class ConfigVersions:
             try:
                 old = file.read_bytes()
                 text = old.decode("utf-8", "surrogateescape")
-                cleaned = without_values(text, values).encode("utf-8", "surrogateescape")
+                cleaned = remove_values(text, values).encode("utf-8", "surrogateescape")
                 if cleaned != old:
                     write_bytes_atomic(file, cleaned)
             except OSError as error:

@@ -15,9 +15,9 @@ from hermes_desktop.core.files import file_lock
 from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.settings.careful_writing import (
     TRIES,
-    CarefulFile,
-    WrittenMeanwhileError,
-    always_written,
+    ConcurrentWriteError,
+    SharedFile,
+    busy_error,
     is_managed,
     unwritable,
 )
@@ -88,7 +88,7 @@ def _value(match: re.Match[str]) -> str:
     return _COMMENT.sub("", match["plain"]).strip()
 
 
-def first_set(*places: Mapping[str, str]) -> Lookup:
+def layered_lookup(*places: Mapping[str, str]) -> Lookup:
     """Return a lookup in several mappings, in this order; a blank value counts as unset."""
 
     def lookup(name: str) -> str | None:
@@ -141,7 +141,7 @@ def take_out_secret(path: Path, name: str) -> None:
     _change_lines(path, {name: None})
 
 
-def put_secret_back(path: Path, name: str, value: str) -> None:
+def write_secret(path: Path, name: str, value: str) -> None:
     """Write a secret into a .env file, at the user's request to move it back. Blocking.
 
     Raises:
@@ -168,7 +168,7 @@ def _change_lines(path: Path, values: Mapping[str, str | None]) -> None:
             managed,
             "Change it where the home is managed.",
         )
-    file = CarefulFile(path)
+    file = SharedFile(path)
     with _alone(path):
         for _ in range(TRIES):
             before = file.read()
@@ -181,12 +181,12 @@ def _change_lines(path: Path, values: Mapping[str, str | None]) -> None:
             mark = _BOM if (before or b"").startswith(_BOM) else b""
             try:
                 file.replace(mark + changed.encode(), before)
-            except WrittenMeanwhileError:
+            except ConcurrentWriteError:
                 continue
             except OSError as error:
                 raise unwritable(path, error) from error
             return
-    raise always_written(path)
+    raise busy_error(path)
 
 
 @contextlib.contextmanager

@@ -44,7 +44,7 @@ class Person:
         self.leave()
 
 
-def ask_for(keyring: Keyring, service: str, name: str) -> Reading:
+def read_entry(keyring: Keyring, service: str, name: str) -> Reading:
     """Read one secret on the keyring's thread; a damaged one does not prevent reading others."""
     try:
         value = keyring.get_password(service, name)
@@ -53,7 +53,7 @@ def ask_for(keyring: Keyring, service: str, name: str) -> Reading:
     return Reading("stored", value) if value else Reading("missing")
 
 
-def reading_of(error: Exception) -> Reading:
+def reading_from_error(error: Exception) -> Reading:
     """Return what an error means, by its class names: the library that raised it is not known.
 
     The error of a backend is often wrapped: a missing service is reported as one that could not be

@@ -22,7 +22,7 @@ Reads wait for the first time, so that a change made right before a turn is in e
 _Stamp = tuple[int, int, int, int] | None
 
 
-class LastGoodConfig:
+class LastValidConfig:
     """A cache of the file that is reread when the file changes. Blocking, any thread.
 
     While a user edits the file it may be invalid; conversations continue meanwhile. A file that is

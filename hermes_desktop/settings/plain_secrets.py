@@ -14,7 +14,7 @@ from hermes_desktop.settings.secret_index import SecretIndex
 FILE_NAME = "plain-secrets.json"
 
 
-class PlainSecrets:
+class PlainTextSecretStore:
     """Secrets in plain text (0600). Never used unless the user requested it.
 
     Args:

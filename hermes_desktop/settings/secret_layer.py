@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from typing_extensions import override
 
-from hermes_desktop.settings.plain_secrets import PlainSecrets
+from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
 from hermes_desktop.settings.secrets import Reading, SecretStore
 
 
@@ -21,7 +21,9 @@ class EnvironmentWithSecrets(Mapping[str, str]):
         plain: The secrets stored in plain text; searched after the keyring.
     """
 
-    def __init__(self, environ: Mapping[str, str], store: SecretStore, plain: PlainSecrets) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], store: SecretStore, plain: PlainTextSecretStore
+    ) -> None:
         self.process = environ
         self.store = store
         self.plain = plain

@@ -44,10 +44,10 @@ def masked(text: str) -> str:
         return f"{MASK}\n"
     if root is not None:
         text = _replaced(text, list(_secret_nodes(root)), MASK)
-    return SecretRedactor().clean(without_remarks(text))
+    return SecretRedactor().clean(mask_comments(text))
 
 
-def without_remarks(text: str) -> str:
+def mask_comments(text: str) -> str:
     """Return the text with secrets in comments hidden, such as disabled settings."""
 
     def hidden(match: "re.Match[str]") -> str:
@@ -57,7 +57,7 @@ def without_remarks(text: str) -> str:
     return _IN_REMARK.sub(hidden, text)
 
 
-def without_values(text: str, values: AbstractSet[str]) -> str:
+def remove_values(text: str, values: AbstractSet[str]) -> str:
     """Return the text with these values replaced by empty ones, wherever they occur."""
     try:
         root, _ = parse_tree(text)

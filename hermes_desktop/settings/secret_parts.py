@@ -42,17 +42,17 @@ class DamagedSecretError(Exception):
     """Parts of a secret are missing or belong to another value."""
 
 
-def for_system(keyring: Keyring, system: str) -> Keyring:
+def keyring_for_platform(keyring: Keyring, system: str) -> Keyring:
     """Return the keyring, adapted to the limits of this system.
 
     Args:
         keyring: The store of entries.
         system: Value of ``sys.platform``.
     """
-    return InParts(keyring, WINDOWS_LIMIT) if system == "win32" else keyring
+    return SplittingKeyring(keyring, WINDOWS_LIMIT) if system == "win32" else keyring
 
 
-class InParts:
+class SplittingKeyring:
     """A keyring with short entries that accepts values of any length. Blocks as the keyring does.
 
     Args:

@@ -16,10 +16,10 @@ from typing import Any, Protocol, TypeVar
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.settings.keyring_answers import Person, ask_for, reading_of
+from hermes_desktop.settings.keyring_answers import Person, read_entry, reading_from_error
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_labels import put_label
-from hermes_desktop.settings.secret_parts import DamagedSecretError, Keyring, for_system
+from hermes_desktop.settings.secret_parts import DamagedSecretError, Keyring, keyring_for_platform
 from hermes_desktop.settings.secret_states import Reading, ReadState, SecretStoreError
 
 __all__ = [
@@ -135,7 +135,7 @@ class KeyringSecretStore:
         self._index = index
         self._service = service
         self._clock = clock
-        self._open: Callable[[], Keyring] = lambda: for_system(open_keyring(), system)
+        self._open: Callable[[], Keyring] = lambda: keyring_for_platform(open_keyring(), system)
         self._label_of = label_of
         self._lock = threading.Lock()
         self._worker: WorkerThreads | None = None
@@ -207,7 +207,7 @@ class KeyringSecretStore:
             try:
                 there = keyring.get_password(self._service, name)
             except Exception as error:
-                raise SecretStoreError(reading_of(error).state, _UNSURE) from error
+                raise SecretStoreError(reading_from_error(error).state, _UNSURE) from error
             if there != value:
                 raise SecretStoreError("stored", "It may be too long for this keyring.")
             return keyring.name
@@ -271,7 +271,7 @@ class KeyringSecretStore:
 
     def _load(self, keyring: Keyring, names: frozenset[str], stamp: object) -> None:
         """Read all secrets on the keyring's thread, so that it has to be unlocked only once."""
-        found = {name: ask_for(keyring, self._service, name) for name in sorted(names)}
+        found = {name: read_entry(keyring, self._service, name) for name in sorted(names)}
         with self._lock:
             self._values = found
             self._values_of = stamp
@@ -317,7 +317,7 @@ class KeyringSecretStore:
         done: list[T] = []
 
         def look_and_work(keyring: Keyring) -> None:
-            found = ask_for(keyring, self._service, name)
+            found = read_entry(keyring, self._service, name)
             if not person.waits():
                 return
             try:
@@ -376,7 +376,7 @@ class KeyringSecretStore:
         except DamagedSecretError as error:
             return Reading("damaged", detail=f"{error}.")
         except Exception as error:  # noqa: BLE001 - backends raise what their libraries raise
-            return reading_of(error)
+            return reading_from_error(error)
         return None
 
     def _present_trouble(self) -> Reading | None:

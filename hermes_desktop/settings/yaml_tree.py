@@ -57,7 +57,7 @@ class Node:
             and self.text in {"", "~", "null", "Null", "NULL"}
         )
 
-    def all_of(self, key: str) -> "list[tuple[Node, Node]]":
+    def pairs_with_key(self, key: str) -> "list[tuple[Node, Node]]":
         """Return the pairs with that key; more than one if it is duplicated."""
         return [pair for pair in self.pairs if _is_key(pair[0], key)]
 
@@ -165,7 +165,7 @@ def line_end(text: str, place: int) -> tuple[int, int]:
     return (len(text), len(text)) if match is None else (match.start(), match.end())
 
 
-def remarks_in(text: str, start: int, end: int, value: Node) -> str:
+def comments_in(text: str, start: int, end: int, value: Node) -> str:
     """Return the lines of a range that contain only a comment.
 
     Args:

@@ -18,7 +18,7 @@ from hermes_desktop.agent.tools.asking.question_queue import (
 from hermes_desktop.tui_gateway import live_sessions
 from hermes_desktop.tui_gateway.protocol import frames
 from hermes_desktop.tui_gateway.serving_state import Server, Session
-from hermes_desktop.tui_gateway.transport.base import Audience, Transport
+from hermes_desktop.tui_gateway.transport.base import Subscribers, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ class Asking:
             leave()
         self._leave = []
 
-    def falls_silent(self, peer: Transport) -> None:
+    def input_closed(self, peer: Transport) -> None:
         """Handle that a peer closed its input; requests that only it could answer end."""
         with self._lock:
             self._silent.append(peer)
@@ -95,7 +95,7 @@ class Asking:
     def _serves(self, request: ApprovalRequest | Question) -> bool:
         found = live_sessions.with_key(self._server.state, request.session_key)
         audience = found[1].get("transport") if found is not None else None
-        if not isinstance(audience, Audience):
+        if not isinstance(audience, Subscribers):
             return False
         with self._lock:
             silent = tuple(self._silent)

@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 from hermes_desktop import plugins
-from hermes_desktop.plugins.hooks import giving_reason
+from hermes_desktop.plugins.hooks import boundary_reason_set
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ def tell(name: str, *, reason: str = "", **kwargs: Any) -> None:
 
     def call() -> None:
         try:
-            with giving_reason(reason):
+            with boundary_reason_set(reason):
                 plugins.invoke_hook(name, **kwargs)
         except Exception:  # third-party code
             log.warning("%s failed", name, exc_info=True)

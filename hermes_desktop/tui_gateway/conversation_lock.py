@@ -51,7 +51,7 @@ def held_for_turn(
         session.pop("waits_for_program", None)
         if told:
             _tell(server, sid, "")
-        problem = locks.problem_to_tell()
+        problem = locks.take_problem()
         if problem:
             _tell(server, sid, f"Sessions cannot be locked in this home. {problem}", "warning")
         yield held

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hermes_desktop.tui_gateway import ending
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, ServerState, Session
-from hermes_desktop.tui_gateway.transport.base import Audience, Transport
+from hermes_desktop.tui_gateway.transport.base import Subscribers, Transport
 
 MOST_LIVE = 64
 IDLE_S = 6 * 3600.0
@@ -45,7 +45,7 @@ def join(server: Server, session: Session, peer: Transport | None) -> None:
     if server.state.program is not None:
         session["used_at"] = server.state.program.clock.monotonic()
     audience = session.get("transport")
-    if peer is not None and isinstance(audience, Audience):
+    if peer is not None and isinstance(audience, Subscribers):
         audience.add(peer)
         session["orphaned_at"] = None
 
@@ -70,12 +70,12 @@ def left_by(server: Server, peer: Transport, now: float) -> None:
     """
     asking = server.state.asking
     if asking is not None:
-        asking.falls_silent(peer)
+        asking.input_closed(peer)
     with server.state.lock:
         heard = [
             (sid, session)
             for sid, session in server.state.sessions.items()
-            if isinstance(session.get("transport"), Audience) and session["transport"].has(peer)
+            if isinstance(session.get("transport"), Subscribers) and session["transport"].has(peer)
         ]
     for sid, session in heard:
         session["transport"].remove(peer)

@@ -113,7 +113,7 @@ def _finalize_session(session: Session, end_reason: str = "tui_close") -> None:
     ending.finalize(SERVER, session, end_reason)
 
 
-class _ThisModule:
+class _ModuleServer:
     """A :class:`~hermes_desktop.tui_gateway.serving_state.Server` made of this module's names."""
 
     @property
@@ -161,4 +161,4 @@ class _ThisModule:
         threading.Thread(target=target, daemon=True).start()
 
 
-SERVER: Final = _ThisModule()
+SERVER: Final = _ModuleServer()

@@ -105,7 +105,7 @@ class StreamServing:
     def _read(self) -> None:
         lines = read_lines(lambda most: os.read(self.streams.source, most))
         Dispatcher(handle_request, self.peer).serve(lines)
-        _falls_silent(self.peer)
+        _input_closed(self.peer)
         self.ending.all_said()
 
     def _reader_left(self) -> bool:
@@ -178,20 +178,20 @@ class SocketServing:
     def _serve(self, peer: SocketTransport, program: RpcProgram) -> None:
         peer.write(frames.ready(program.facts.version, program.facts.profile))
         Dispatcher(handle_request, peer).serve(read_lines(peer.read))
-        _falls_silent(peer)
-        _hear_the_end(peer)
+        _input_closed(peer)
+        _finish_replies(peer)
         _let_go(peer, program.clock)
         peer.close()
         self._peers.remove(peer)
 
 
-def _falls_silent(peer: Transport) -> None:
+def _input_closed(peer: Transport) -> None:
     """Handle that a peer closed its input: it can answer nothing, either."""
     if SERVER.state.asking is not None:
-        SERVER.state.asking.falls_silent(peer)
+        SERVER.state.asking.input_closed(peer)
 
 
-def _hear_the_end(peer: SocketTransport) -> None:
+def _finish_replies(peer: SocketTransport) -> None:
     """Keep sending running replies to a peer that only closed its input."""
     while peer.listens:
         heard = [s for s in live_sessions.running(SERVER.state) if s["transport"].has(peer)]

@@ -18,7 +18,7 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.sessions.session_usage import cost_of
 from hermes_desktop.tui_gateway import thinking_rows
 from hermes_desktop.tui_gateway.serving_state import Server, Session
-from hermes_desktop.tui_gateway.transport.base import Audience
+from hermes_desktop.tui_gateway.transport.base import Subscribers
 
 DEFAULT_COLS = 80
 SOURCE = "tui"
@@ -48,7 +48,7 @@ def new_session(session_key: str, *, cols: int = DEFAULT_COLS, now: float = 0.0)
         "tool_progress_mode": "all",
         "pending_title": None,
         "source": SOURCE,
-        "transport": Audience(),
+        "transport": Subscribers(),
         "created_at": now,
         "last_active": now,
         "queued_prompt": [],
@@ -66,7 +66,7 @@ def text_of(content: Any) -> str:
     return ""
 
 
-def told_messages(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def messages_for_peers(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return a history in the form for peers: roles and texts."""
     told: list[dict[str, Any]] = []
     for message in history:
@@ -208,7 +208,7 @@ def _manner(server: Server, session: Session) -> dict[str, Any]:
 
 def snapshot_of(server: Server, sid: str, session: Session) -> dict[str, Any]:
     """Return all that a peer needs when it joins a live session."""
-    told = told_messages(shown_history(session))
+    told = messages_for_peers(shown_history(session))
     return {
         "session_id": sid,
         "session_key": session["session_key"],
@@ -231,7 +231,7 @@ def pending_of(server: Server, session: Session) -> dict[str, list[dict[str, Any
 
 def line_of(db: SessionDB | None, sid: str, session: Session) -> dict[str, Any]:
     """Return one line of the list of live sessions."""
-    told = told_messages(shown_history(session))
+    told = messages_for_peers(shown_history(session))
     inflight = session.get("inflight_turn") or {}
     last = inflight.get("assistant") or (told[-1]["text"] if told else "")
     return {

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from hermes_desktop.agent.types import RETRACTED, CallBegun, ContextNews, TextRetracted
+from hermes_desktop.agent.types import RETRACTED, ContextNews, TextRetracted, ToolCallAnnounced
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.core.session_context import set_session_vars
@@ -111,7 +111,7 @@ def run_turn(server: Server, sid: str, session: Session, text: str) -> None:
     try:
         given_up = ending.Interrupted(session).is_set
         with held_for_turn(server, sid, session, given_up) as held:
-            result = _Turn(server, sid, session).converse(text) if held else dict(_NOT_BEGUN)
+            result = _RunningTurn(server, sid, session).converse(text) if held else dict(_NOT_BEGUN)
         _queue_unheard(session, result)
         status = _conclude(server, sid, session, result)
     except (HermesError, RpcError) as error:
@@ -145,7 +145,7 @@ def _in_own_context(call: Callable[[], None]) -> None:
     contextvars.copy_context().run(call)
 
 
-class _Turn:
+class _RunningTurn:
     """A running turn."""
 
     def __init__(self, server: Server, sid: str, session: Session) -> None:
@@ -261,7 +261,7 @@ class _Turn:
 
     def _tell_tool(self, news: Any) -> None:
         """Report an event of a tool, or a note; on any thread of the turn."""
-        if isinstance(news, CallBegun):
+        if isinstance(news, ToolCallAnnounced):
             self._server.emit("tool.generating", self._sid, {"name": news.name})
             return
         if isinstance(news, TextRetracted):

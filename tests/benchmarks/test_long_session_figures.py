@@ -17,7 +17,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.conversations.branching import Branch
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash.trash import trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash
 
@@ -57,8 +57,8 @@ def db(tmp_path: Path) -> Iterator[Timed]:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[OwnStore]:
-    store = OwnStore(tmp_path / "desktop" / "desktop.db")
+def own(tmp_path: Path) -> Iterator[DesktopDatabase]:
+    store = DesktopDatabase(tmp_path / "desktop" / "desktop.db")
     yield store
     store.close()
 
@@ -92,17 +92,17 @@ def run(benchmark: BenchmarkFixture, db: Timed, work: Callable[[], object]) -> N
     report(benchmark, db)
 
 
-def trash(db: Timed, own: OwnStore) -> int:
+def trash(db: Timed, own: DesktopDatabase) -> int:
     receipt = trash_sessions(db, own, ["long"], deleted_at=1.0, reason="test")
     return receipt.items[0].trash_id
 
 
-def test_into_the_trash(benchmark: BenchmarkFixture, long: Timed, own: OwnStore) -> None:
+def test_into_the_trash(benchmark: BenchmarkFixture, long: Timed, own: DesktopDatabase) -> None:
     run(benchmark, long, lambda: trash(long, own))
     assert long.get_session("long") is None
 
 
-def test_out_of_the_trash(benchmark: BenchmarkFixture, long: Timed, own: OwnStore) -> None:
+def test_out_of_the_trash(benchmark: BenchmarkFixture, long: Timed, own: DesktopDatabase) -> None:
     number = trash(long, own)
     run(benchmark, long, lambda: restore_from_trash(long, own, [number]))
     assert long.message_count("long") == MESSAGES
@@ -125,7 +125,7 @@ def test_import(benchmark: BenchmarkFixture, db: Timed) -> None:
 
 
 def test_many_short_ones_into_the_trash(
-    benchmark: BenchmarkFixture, db: Timed, own: OwnStore
+    benchmark: BenchmarkFixture, db: Timed, own: DesktopDatabase
 ) -> None:
     names = [f"s{number}" for number in range(PRUNED)]
     for name in names:

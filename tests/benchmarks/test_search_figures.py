@@ -34,7 +34,7 @@ from hermes_desktop.state.maintenance.snapshot import take_snapshot
 from hermes_desktop.state.records.stopping import StoppedError
 from hermes_desktop.state.search.search_index import ids_newest_first
 from hermes_desktop.state.search.search_records import SearchHit, SearchQuery
-from hermes_desktop.state.search.search_stopping import Interruption, ended_by
+from hermes_desktop.state.search.search_stopping import SearchCancelSignal, ended_by
 
 _HERE = Path(__file__).parent
 _SIZES = tuple(int(n) for n in os.environ.get("HERMES_BENCH_SESSIONS", "2000,20000").split(","))
@@ -197,14 +197,14 @@ def test_first_hits_in_the_window(benchmark: BenchmarkFixture, db: SessionDB, te
 
 
 def report_stops(
-    benchmark: BenchmarkFixture, run: Callable[[Interruption], object], budget: str = ""
+    benchmark: BenchmarkFixture, run: Callable[[SearchCancelSignal], object], budget: str = ""
 ) -> None:
     """From the wish to stop until the call returns, at moments spread over the search."""
     late: list[float] = []
     moments = itertools.cycle((0.002, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0, 1.3, 1.6))
 
     def once() -> None:
-        cancel = Interruption()
+        cancel = SearchCancelSignal()
         wished: list[float] = []
 
         def wish() -> None:
@@ -246,7 +246,7 @@ def test_interrupted_index(benchmark: BenchmarkFixture, db: SessionDB, text: str
     def gather(conn: sqlite3.Connection) -> None:
         ids_newest_first(conn, [("words", text)], below=None, limit=50)
 
-    def run(cancel: Interruption) -> None:
+    def run(cancel: SearchCancelSignal) -> None:
         with contextlib.suppress(StoppedError):
             db.read(lambda conn: ended_by(conn, gather, cancel))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.cli.chat.waiting_line import WaitingLine
+from hermes_desktop.cli.chat.waiting_line import WaitStatusLine
 from hermes_desktop.services.sessions.open_turns import OpenTurn
 from hermes_desktop.state import SessionDB
 from tests.fakes.foreign_program import ForeignProgram, foreign_program
@@ -338,7 +338,7 @@ def test_after_five_minutes_it_ends_with_a_code_of_its_own(
 
 
 def test_what_is_said_while_it_waits(capsys: pytest.CaptureFixture[str]) -> None:
-    line = WaitingLine()
+    line = WaitStatusLine()
     turn = OpenTurn("Which train?", "hermes (process 12)", age_s=3.0)
     for left in (300.0, 299.0):
         line.foreign(turn, left)

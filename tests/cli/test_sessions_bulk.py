@@ -12,7 +12,7 @@ from hermes_desktop.services.sessions import bulk_sessions
 from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.sessions.bulk_filters import SessionFilter
-from hermes_desktop.state.trash.trash import NoRoomError, TrashTooLargeError
+from hermes_desktop.state.trash.trash import TrashDiskFullError, TrashTooLargeError
 from tests.fakes.program import Converse, Program
 from tests.fakes.state_files import dump
 from tests.fakes.terminal import at_terminal
@@ -240,7 +240,7 @@ def test_a_prune_that_is_stopped_says_how_far_it_came(program: Program, many: Se
 
 
 @pytest.mark.parametrize(
-    ("refusal", "hint"), [(NoRoomError, "--for-good"), (TrashTooLargeError, "--large")]
+    ("refusal", "hint"), [(TrashDiskFullError, "--for-good"), (TrashTooLargeError, "--large")]
 )
 def test_a_refused_copy_names_the_options(
     many: SessionDB, home: Path, refusal: type[RefusedError], hint: str

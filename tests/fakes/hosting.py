@@ -19,7 +19,7 @@ from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.runtime_files.identity_files import read_json
 from hermes_desktop.services.assembly.desktop_services import DesktopServices, join_parts
 from hermes_desktop.services.hosting.gateway_host import GatewayHost, HostSetup
-from hermes_desktop.settings.plain_secrets import PlainSecrets
+from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import KeyringSecretStore
@@ -103,7 +103,7 @@ def _with_keyring(
 ) -> EnvironmentWithSecrets:
     index = SecretIndex(paths.desktop_dir)
     store = KeyringSecretStore(index, "test", SystemClock(), open_keyring=lambda: keyring)
-    return EnvironmentWithSecrets(process, store, PlainSecrets(index))
+    return EnvironmentWithSecrets(process, store, PlainTextSecretStore(index))
 
 
 @contextlib.asynccontextmanager

@@ -14,8 +14,8 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.plugins.commands import CommandTable
 from hermes_desktop.plugins.hooks import HookRegistry
-from hermes_desktop.plugins.loading import Loaded
-from hermes_desktop.services.agents.plugin_care import PluginCare
+from hermes_desktop.plugins.loading import LoadedPlugin
+from hermes_desktop.services.agents.plugin_care import PluginManager
 from hermes_desktop.services.agents.plugin_survey import PluginEntry, PluginSurvey
 
 
@@ -64,10 +64,12 @@ def enable(home: Path, *keys: str) -> None:
         look.enable(look.find(key))
 
 
-def care(home: Path, *, seconds: float = 10.0, **environ: str) -> tuple[PluginCare, HookRegistry]:
+def care(
+    home: Path, *, seconds: float = 10.0, **environ: str
+) -> tuple[PluginManager, HookRegistry]:
     """Return the object that loads plugins, with a registry of its own."""
     registry = HookRegistry()
-    made = PluginCare(
+    made = PluginManager(
         HermesPaths(home, home),
         environ={**os.environ, **environ},
         redactor=SecretRedactor(),
@@ -82,7 +84,7 @@ def care(home: Path, *, seconds: float = 10.0, **environ: str) -> tuple[PluginCa
 @contextlib.contextmanager
 def loaded(
     home: Path, *, seconds: float = 10.0, **environ: str
-) -> Iterator[tuple[HookRegistry, dict[str, Loaded], list[Notice]]]:
+) -> Iterator[tuple[HookRegistry, dict[str, LoadedPlugin], list[Notice]]]:
     """Load the enabled plugins; yield the registry, the outcome of each, and the notices."""
     made, registry = care(home, seconds=seconds, **environ)
     notices: list[Notice] = []

@@ -2,9 +2,9 @@
 
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 
 def prompts_beside(db: SessionDB) -> SessionPrompts:
     """Return the prompts of the home that contains this database."""
-    return SessionPrompts(db, OwnStore(db.db_path.parent / "desktop" / "desktop.db"))
+    return SessionPrompts(db, DesktopDatabase(db.db_path.parent / "desktop" / "desktop.db"))

@@ -41,7 +41,7 @@ def summary(number: int, **fields) -> SessionSummary:
 
 
 class MemoryCatalog:
-    """Answers queries like ``LiveCatalog`` from a list of rows that a test may change."""
+    """Answers queries like ``AsyncSessionList`` from a list of rows that a test may change."""
 
     def __init__(self, rows: list[SessionSummary]) -> None:
         self.rows = rows

@@ -11,7 +11,7 @@ from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
-from hermes_desktop.gateway.delivery.mail import MailParts
+from hermes_desktop.gateway.delivery.mail import DeliveryDependencies
 from hermes_desktop.gateway.delivery.sending import SendingManners
 from hermes_desktop.gateway.platforms.platform_supervisor import (
     PlatformSupervisor,
@@ -23,7 +23,7 @@ from hermes_desktop.gateway.runtime_files import process_facts
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import Owner
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from tests.fakes.agents import CountingFactory, ScriptedModel
 from tests.fakes.socket_platform import QUICK, make_socket_platform, socket_config
 
@@ -35,7 +35,7 @@ class SocketGateway:
     runner: GatewayRunner
     platforms: PlatformSupervisor
     db: SessionDB
-    own: OwnStore
+    own: DesktopDatabase
     model: ScriptedModel
     notices: list[Notice] = field(default_factory=list)
 
@@ -62,7 +62,7 @@ async def socket_gateway(
     *,
     make: AdapterFactory = make_socket_platform,
     db_kind: type[SessionDB] = SessionDB,
-    own_kind: type[OwnStore] = OwnStore,
+    own_kind: type[DesktopDatabase] = DesktopDatabase,
     manners: SendingManners | None = None,
     **extra: Any,
 ) -> AsyncIterator[SocketGateway]:
@@ -95,7 +95,7 @@ async def socket_gateway(
     notices: list[Notice] = []
     bus.subscribe(Notice, notices.append)
     runner.use_mail(
-        MailParts(folder, db, own, lambda: us, mail, notify=bus.publish, manners=manners)
+        DeliveryDependencies(folder, db, own, lambda: us, mail, notify=bus.publish, manners=manners)
     )
 
     def wire(adapter: Any) -> None:

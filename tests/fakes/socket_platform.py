@@ -27,7 +27,7 @@ from hermes_desktop.gateway.platforms.base import (
     SendResult,
     TokenIdentity,
 )
-from hermes_desktop.gateway.platforms.checks import CheckAnswer
+from hermes_desktop.gateway.platforms.checks import CheckResult
 from hermes_desktop.gateway.platforms.reconnect import LinkTiming
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
 from hermes_desktop.gateway.session import SessionSource
@@ -89,7 +89,7 @@ def socket_registry(
     )
 
 
-async def check_socket_platform(config: PlatformConfig, context: AdapterContext) -> CheckAnswer:
+async def check_socket_platform(config: PlatformConfig, context: AdapterContext) -> CheckResult:
     """Check a token with the service, without logging in."""
     reader, writer = await asyncio.open_connection("127.0.0.1", int(config.extra["port"]))
     try:
@@ -101,9 +101,9 @@ async def check_socket_platform(config: PlatformConfig, context: AdapterContext)
         with contextlib.suppress(OSError):
             await writer.wait_closed()
     if answer.get("type") == "you":
-        return CheckAnswer("ok", name=answer["name"])
+        return CheckResult("ok", name=answer["name"])
     code = answer.get("code", "closed")
-    return CheckAnswer(
+    return CheckResult(
         "refused" if code == "bad_token" else "unreachable", words=f"The service said {code}."
     )
 

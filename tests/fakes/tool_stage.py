@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.agent.tools.asking.approval_memory import ApprovalMemory
+from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
 from hermes_desktop.agent.tools.asking.approval_queue import (
     ApprovalQueue,
     ApprovalRequest,
@@ -54,7 +54,7 @@ class ToolStage:
         self.redactor = SecretRedactor()
         self.queue = ApprovalQueue(self.clock)
         self.questions = QuestionQueue(self.clock)
-        self.memory = ApprovalMemory(self.home / "desktop" / "approvals")
+        self.memory = ApprovalStore(self.home / "desktop" / "approvals")
         self.environ = {"PATH": "/usr/bin:/bin", "HOME": str(self.user_home), "LANG": "C.UTF-8"}
         self.processes = ProcessTable(self.clock, self.home / "desktop" / "processes")
         self.asked: list[ApprovalRequest] = []

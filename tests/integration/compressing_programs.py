@@ -8,8 +8,8 @@ import sys
 import threading
 
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression.context_compression import ContextCare, Wish
-from hermes_desktop.agent.context_length import WindowBook
+from hermes_desktop.agent.compression.context_compression import Compactor, Wish
+from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
@@ -21,11 +21,11 @@ def main() -> None:
     path, base_url, mode = sys.argv[1:4]
     db = SessionDB(path)
     choice = ModelChoice("narrow", base_url, None, "custom", "a test")
-    care = ContextCare(
+    care = Compactor(
         store=db,
         prompts=prompts_beside(db),
         provider=OpenAICompatibleProvider(choice),
-        windows=WindowBook(),
+        windows=ContextWindows(),
         settings=CompressionSettings(in_place=mode == "in_place"),
         clock=SystemClock(),
     )

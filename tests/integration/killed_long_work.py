@@ -26,7 +26,7 @@ from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.database.holders import Holders
 from hermes_desktop.state.maintenance.health import health_report
 from hermes_desktop.state.sessions import hidden_rows
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash.trash import list_trash, trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 
@@ -72,7 +72,7 @@ def fill(db: SessionDB, name: str, messages: int) -> None:
 
 
 def work(folder: Path, rng: random.Random) -> None:
-    db, own = Doomed(folder / "state.db"), OwnStore(folder / "desktop" / "desktop.db")
+    db, own = Doomed(folder / "state.db"), DesktopDatabase(folder / "desktop" / "desktop.db")
     if rng.random() < 0.2:
         threading.Timer(rng.random() * 0.4, os.kill, (os.getpid(), signal.SIGKILL)).start()
     else:
@@ -121,7 +121,7 @@ def rows(db: SessionDB, session_id: str) -> Rows:
 def check(folder: Path, before: Rows, messages: int, *, thoroughly: bool) -> None:
     with (
         contextlib.closing(SessionDB(folder / "state.db")) as db,
-        contextlib.closing(OwnStore(folder / "desktop" / "desktop.db")) as own,
+        contextlib.closing(DesktopDatabase(folder / "desktop" / "desktop.db")) as own,
     ):
         for line in db.list_summaries(limit=None, include_archived=True):
             count = len(db.get_messages(line.id, include_inactive=True))

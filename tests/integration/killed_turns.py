@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression.compression_turn import TurnRoom
-from hermes_desktop.agent.compression.context_compression import ContextCare
-from hermes_desktop.agent.context_length import WindowBook
+from hermes_desktop.agent.compression.compression_turn import ContextLimiter
+from hermes_desktop.agent.compression.context_compression import Compactor
+from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.turns.agent import AIAgent
@@ -32,11 +32,11 @@ TEXT = "And now?"
 def agent_on(db: SessionDB, session_id: str, base_url: str, *, in_place: bool) -> AIAgent:
     """An agent whose model takes 10,000 tokens."""
     choice = ModelChoice("narrow", base_url, None, "custom", "a test", "openai", 10_000)
-    care = ContextCare(
+    care = Compactor(
         store=db,
         prompts=prompts_beside(db),
         provider=OpenAICompatibleProvider(choice, retries=Retries(0)),
-        windows=WindowBook(),
+        windows=ContextWindows(),
         settings=CompressionSettings(in_place=in_place),
         clock=SystemClock(),
     )
@@ -47,7 +47,7 @@ def agent_on(db: SessionDB, session_id: str, base_url: str, *, in_place: bool) -
         session_id=session_id,
         source="desktop",
         clock=SystemClock(),
-        room=TurnRoom(care, db),
+        room=ContextLimiter(care, db),
     )
 
 

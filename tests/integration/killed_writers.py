@@ -20,7 +20,7 @@ from pathlib import Path
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.holders import Holders
 from hermes_desktop.state.maintenance.health import health_report
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash.trash import list_trash, trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 
@@ -30,7 +30,7 @@ FULL_CHECK_EVERY = 10
 
 def work(folder: Path, rng: random.Random, report: int) -> None:
     """Change things until killed."""
-    db, own = SessionDB(folder / "state.db"), OwnStore(folder / "desktop" / "desktop.db")
+    db, own = SessionDB(folder / "state.db"), DesktopDatabase(folder / "desktop" / "desktop.db")
     settle_trash(db, own)
     while True:
         session_id = rng.choice(SESSIONS)
@@ -93,7 +93,7 @@ def check(folder: Path, told: list[str], *, thoroughly: bool) -> None:
     """What must be true after a crash, once what was begun is settled."""
     with (
         contextlib.closing(SessionDB(folder / "state.db")) as db,
-        contextlib.closing(OwnStore(folder / "desktop" / "desktop.db")) as own,
+        contextlib.closing(DesktopDatabase(folder / "desktop" / "desktop.db")) as own,
     ):
         settle_trash(db, own)
         kept = own.read(

@@ -12,7 +12,7 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.settings.settings_book import Change
 from hermes_desktop.services.settings.settings_service import SettingsService, build_settings
-from hermes_desktop.settings.plain_secrets import PlainSecrets
+from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import KeyringSecretStore
@@ -26,7 +26,7 @@ def surroundings(paths: HermesPaths, keyring: Path) -> EnvironmentWithSecrets:
     store = KeyringSecretStore(
         index, "test", SystemClock(), open_keyring=lambda: KeyringInFile(keyring)
     )
-    return EnvironmentWithSecrets({"HOME": str(paths.home)}, store, PlainSecrets(index))
+    return EnvironmentWithSecrets({"HOME": str(paths.home)}, store, PlainTextSecretStore(index))
 
 
 def settings_of(paths: HermesPaths, keyring: Path) -> SettingsService:

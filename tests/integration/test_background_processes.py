@@ -12,7 +12,7 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, TurnFinished, TurnStarted
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.agents.background_care import LOST_KEY, BackgroundCare
+from hermes_desktop.services.agents.background_care import LOST_KEY, BackgroundNotifier
 from hermes_desktop.services.assembly.assembly import build_services
 from tests.fakes.command_gateway import KEY, command_gateway
 from tests.fakes.gateway import until
@@ -35,7 +35,7 @@ def wanted(command: str, folder: Path, key: str = KEY, *, notify: bool = True) -
 async def test_the_chat_that_asked_hears_of_an_end(tmp_path: Path, table: ProcessTable) -> None:
     async with command_gateway(tmp_path, hosted=True) as chat:
         runner = chat.gateway.runner
-        care = BackgroundCare(table, EventBus())
+        care = BackgroundNotifier(table, EventBus())
         await care.open(runner.turn_workers)
         care.add(runner)
         await chat.tell("hello")
@@ -63,7 +63,7 @@ async def test_a_chat_for_which_something_runs_does_not_expire(
     async with command_gateway(tmp_path, hosted=True) as chat:
         await chat.tell("hello")
         store = chat.gateway.store
-        store._has_active_processes_fn = BackgroundCare(table, EventBus()).is_busy
+        store._has_active_processes_fn = BackgroundNotifier(table, EventBus()).is_busy
         started = table.start(wanted("sleep 60", tmp_path))
         entry = store._entries[KEY]
         assert store._has_active_processes(KEY)

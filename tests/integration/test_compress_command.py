@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression.context_compression import ContextCare
-from hermes_desktop.agent.context_length import WindowBook
+from hermes_desktop.agent.compression.context_compression import Compactor
+from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
@@ -31,12 +31,12 @@ async def chat_with_model(
         async with command_gateway(tmp_path) as chat:
             choice = ModelChoice("narrow", server.base_url, None, "custom", "a test")
 
-            def care(_: Any) -> ContextCare:
-                return ContextCare(
+            def care(_: Any) -> Compactor:
+                return Compactor(
                     store=chat.gateway.db,
                     prompts=prompts_beside(chat.gateway.db),
                     provider=OpenAICompatibleProvider(choice),
-                    windows=WindowBook(),
+                    windows=ContextWindows(),
                     settings=settings or CompressionSettings(),
                     clock=SystemClock(),
                 )

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression.compression_turn import TurnRoom
-from hermes_desktop.agent.compression.context_compression import ContextCare
-from hermes_desktop.agent.context_length import WindowBook
+from hermes_desktop.agent.compression.compression_turn import ContextLimiter
+from hermes_desktop.agent.compression.context_compression import Compactor
+from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.turns.agent import AIAgent
@@ -41,11 +41,11 @@ async def chat_at(
 
             def make(request: AgentRequest) -> AIAgent:
                 provider = OpenAICompatibleProvider(choice, retries=Retries(0))
-                care = ContextCare(
+                care = Compactor(
                     store=chat.gateway.db,
                     prompts=prompts_beside(chat.gateway.db),
                     provider=provider,
-                    windows=WindowBook(),
+                    windows=ContextWindows(),
                     settings=settings,
                     clock=SystemClock(),
                 )
@@ -57,7 +57,7 @@ async def chat_at(
                     source=request.source,
                     clock=SystemClock(),
                     session_fields=request.session_fields,
-                    room=TurnRoom(care, chat.gateway.db),
+                    room=ContextLimiter(care, chat.gateway.db),
                 )
 
             chat.gateway.runner.agent_factory = make

@@ -17,7 +17,7 @@ import pytest
 
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from tests.fakes.clock import MovableClock
 from tests.fakes.model_server import ModelServer, Recorded
 from tests.fakes.narrow_model import NarrowModel
@@ -154,7 +154,7 @@ def killed(db: SessionDB, base_url: str, method: str) -> None:
 
 
 def kept(db: SessionDB) -> dict[str, str]:
-    own = OwnStore(db.db_path.parent / "desktop" / "desktop.db")
+    own = DesktopDatabase(db.db_path.parent / "desktop" / "desktop.db")
     sql = "SELECT session_id, prompt FROM session_prompts"
     with contextlib.closing(own):
         return own.read(lambda out: dict(map(tuple, out.execute(sql).fetchall())), default={})
@@ -178,7 +178,7 @@ def test_killed_between_the_two_files_when_it_begins(
     clock.advance(365 * 86_400)
     with (
         contextlib.closing(SessionDB(db.db_path, clock=clock)) as later,
-        contextlib.closing(OwnStore(tmp_path / "desktop" / "desktop.db")) as own,
+        contextlib.closing(DesktopDatabase(tmp_path / "desktop" / "desktop.db")) as own,
     ):
         assert SessionPrompts(later, own).forget_gone() == 1
     assert kept(db) == {}

@@ -21,7 +21,7 @@ from hermes_desktop.gateway.turns.agent_cache import MAX_AGENTS
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
 from hermes_desktop.state.shared_tables.inbox_table import KEPT_S
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import ALLOWED, running_gateway, until
 from tests.fakes.identity import gateway_lookalike
@@ -94,7 +94,10 @@ async def test_refused_logins_leave_no_connection_open(tmp_path: Path) -> None:
 async def test_mail_is_forgotten_while_the_gateway_runs(tmp_path: Path) -> None:
     """A gateway that is not started anew for months kept each reply and the id of each message."""
     clock, owner = MovableClock(), Owner(os.getpid(), process_facts.start_time(os.getpid()))
-    db, own = SessionDB(tmp_path / "state.db", clock=clock), OwnStore(tmp_path / "desktop.db")
+    db, own = (
+        SessionDB(tmp_path / "state.db", clock=clock),
+        DesktopDatabase(tmp_path / "desktop.db"),
+    )
     workers = WorkerThreads("inbox")
     store = DeliveryStore(db, own, lambda: owner, clock=clock)
     inbox = Inbox(store, workers, clock=clock)

@@ -12,9 +12,9 @@ import pytest
 
 from hermes_desktop.agent.compression.compression_plan import MARK, is_summary
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression.compression_turn import TurnRoom
-from hermes_desktop.agent.compression.context_compression import COOLDOWN_S, ContextCare, Wish
-from hermes_desktop.agent.context_length import WindowBook
+from hermes_desktop.agent.compression.compression_turn import ContextLimiter
+from hermes_desktop.agent.compression.context_compression import COOLDOWN_S, Compactor, Wish
+from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.turns.agent import AIAgent
@@ -58,12 +58,12 @@ class Stage:
         settings: CompressionSettings = IN_PLACE,
         length: int | None = 10_000,
         auxiliary: Any = None,
-    ) -> ContextCare:
-        care = ContextCare(
+    ) -> Compactor:
+        care = Compactor(
             store=self._db,
             prompts=prompts_beside(self._db),
             provider=provider_at(base_url, length),
-            windows=WindowBook(),
+            windows=ContextWindows(),
             settings=settings,
             clock=SystemClock(),
             auxiliary=auxiliary,
@@ -85,7 +85,7 @@ class Stage:
             session_id=SID,
             source="desktop",
             clock=SystemClock(),
-            room=TurnRoom(self.care(base_url, settings, length), self._db),
+            room=ContextLimiter(self.care(base_url, settings, length), self._db),
             **options,
         )
         self._open.append(agent)
@@ -306,19 +306,19 @@ def test_a_gateway_shortens_what_is_nearly_too_long_before_a_turn(
     filled(db, 120)
     model, never = NarrowModel(), threading.Event()
     with model.serve() as server:
-        room = TurnRoom(stage.care(server.base_url), db)
+        room = ContextLimiter(stage.care(server.base_url), db)
         assert room.tidy(SID, 5_000, never) is None
         done = room.tidy(SID, 8_600, never)
         assert done is not None
         assert done.kind == "done"
         many = replace(CompressionSettings(), most_messages=50)
-        filled_again = TurnRoom(stage.care(server.base_url, many), db)
+        filled_again = ContextLimiter(stage.care(server.base_url, many), db)
         for number in range(60):
             db.append_message(SID, ("user", "assistant")[number % 2], f"again {number}")
         done = filled_again.tidy(SID, 10, never)
         assert done is not None
         assert done.kind == "done"
-        unknown = TurnRoom(stage.care(server.base_url, length=None), db)
+        unknown = ContextLimiter(stage.care(server.base_url, length=None), db)
         assert unknown.tidy(SID, 127_000, never) is None  # a guess is not trusted
 
 
@@ -350,7 +350,7 @@ class Reader:
     """A tool that puts out much, as often as it is called."""
 
     def definitions(self) -> tuple[dict[str, Any], ...]:
-        function = {"name": "read", "description": "Reads.", "parameters": {"type": "object"}}
+        function = {"name": "read", "description": "QueryRunner.", "parameters": {"type": "object"}}
         return ({"type": "function", "function": function},)
 
     def prompt_part(self, session_id: str) -> str:

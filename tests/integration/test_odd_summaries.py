@@ -10,8 +10,8 @@ import pytest
 
 from hermes_desktop.agent.compression.compression_plan import MARK, is_summary
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression.context_compression import ContextCare, Shortened, Wish
-from hermes_desktop.agent.context_length import WindowBook
+from hermes_desktop.agent.compression.context_compression import CompactionResult, Compactor, Wish
+from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.types import ModelChoice
@@ -39,14 +39,14 @@ def db(tmp_path: Path) -> Iterator[SessionDB]:
 
 def shortened(
     db: SessionDB, answer: Callable[[Recorded], Reply], wish: Wish, *, in_place: bool = True
-) -> Shortened:
+) -> CompactionResult:
     with ModelServer(responder=answer) as server:
         choice = ModelChoice("m", server.base_url, None, "custom", "a test", "openai", 10_000)
-        care = ContextCare(
+        care = Compactor(
             store=db,
             prompts=prompts_beside(db),
             provider=OpenAICompatibleProvider(choice, retries=Retries(0)),
-            windows=WindowBook(),
+            windows=ContextWindows(),
             settings=CompressionSettings(in_place=in_place),
             clock=SystemClock(),
         )
@@ -129,11 +129,11 @@ def test_one_that_never_ends_is_broken_off_when_it_is_wished(db: SessionDB) -> N
 
     with ModelServer(responder=endless) as server:
         choice = ModelChoice("m", server.base_url, None, "custom", "a test", "openai", 10_000)
-        care = ContextCare(
+        care = Compactor(
             store=db,
             prompts=prompts_beside(db),
             provider=OpenAICompatibleProvider(choice),
-            windows=WindowBook(),
+            windows=ContextWindows(),
             settings=CompressionSettings(),
             clock=SystemClock(),
         )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.agent.compression.compression_plan import MARK
-from hermes_desktop.agent.compression.others_shortening import WAITING, let_others_finish
+from hermes_desktop.agent.compression.others_shortening import WAITING, wait_for_foreign_compaction
 from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import CallNote
 from hermes_desktop.state import SessionDB
@@ -186,5 +186,5 @@ def test_waiting_ends_when_it_is_wished_and_when_it_took_too_long(db: SessionDB)
     assert db.try_acquire_compression_lock(SID, THEIRS)
     stop = threading.Event()
     threading.Timer(0.2, stop.set).start()
-    assert let_others_finish(db, SID, stop, None) == SID
-    assert let_others_finish(db, SID, threading.Event(), None, longest_s=0.1) == SID
+    assert wait_for_foreign_compaction(db, SID, stop, None) == SID
+    assert wait_for_foreign_compaction(db, SID, threading.Event(), None, longest_s=0.1) == SID

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
-from hermes_desktop.core.concurrency.keyed_locks import GivenUpError
+from hermes_desktop.core.concurrency.keyed_locks import WaitAbandonedError
 from hermes_desktop.core.errors import BusyError
 from hermes_desktop.core.events import Notice, TurnQueued, TurnStarted
 from hermes_desktop.gateway.turns.program_locks import ProgramLocks
@@ -111,7 +111,7 @@ async def test_a_turn_that_failed_at_the_gate_gives_everything_back(tmp_path: Pa
         (session_id,) = await sessions(gateway, 1)
 
         async def refuse(_: str, ending: asyncio.Event) -> None:
-            raise GivenUpError
+            raise WaitAbandonedError
 
         gateway.runner.turn_gate = refuse
         assert (await gateway.say("ours", session_id)).outcome == "stopped"

@@ -16,7 +16,7 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.connection import Patience
 from hermes_desktop.state.maintenance.health import health_report
 from hermes_desktop.state.maintenance.snapshot import list_snapshots, take_snapshot
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash.trash import list_trash, trash_sessions
 
 IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))
@@ -108,7 +108,7 @@ def test_a_full_disk(small_disk: Path) -> None:
         with pytest.raises(StateError) as no_room:
             take_snapshot(path, small_disk / "snapshots", reason="test", now=1.0)
         assert "no room" in no_room.value.title
-        own = OwnStore(small_disk / "desktop" / "desktop.db")
+        own = DesktopDatabase(small_disk / "desktop" / "desktop.db")
         with pytest.raises(Exception, match="no room"):
             trash_sessions(db, own, ["a"], deleted_at=1.0, reason="test")
         assert list_trash(own) == ()
@@ -122,7 +122,7 @@ def test_a_full_disk(small_disk: Path) -> None:
 def test_the_disk_fills_while_the_copy_for_the_trash_is_made(
     db: SessionDB, path: Path, tmp_path: Path
 ) -> None:
-    own = OwnStore(tmp_path / "desktop.db")
+    own = DesktopDatabase(tmp_path / "desktop.db")
     own.write(lambda conn: conn.execute("PRAGMA max_page_count = 30"))
     db.replace_messages("a", [{"role": "user", "content": "x" * 3_000} for _ in range(100)])
     with pytest.raises(StateError) as caught:

@@ -13,7 +13,7 @@ import pytest
 from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.messages import MessageEvent
 from hermes_desktop.gateway.platforms.registry import AdapterContext
-from hermes_desktop.gateway.platforms.telegram.adapter import TelegramPlatform
+from hermes_desktop.gateway.platforms.telegram.adapter import TelegramAdapter
 from hermes_desktop.gateway.platforms.telegram.serving import check
 from tests.fakes.bot_api_emulator import TOKEN
 from tests.fakes.model_server import text
@@ -35,9 +35,9 @@ def config_of(telegram: TelegramServer, **extra: Any) -> PlatformConfig:
 @contextlib.asynccontextmanager
 async def connected(
     telegram: TelegramServer, home: Path = Path(), **extra: Any
-) -> AsyncIterator[tuple[TelegramPlatform, list[MessageEvent]]]:
+) -> AsyncIterator[tuple[TelegramAdapter, list[MessageEvent]]]:
     context = AdapterContext(Platform.TELEGRAM, home)
-    adapter = TelegramPlatform(config_of(telegram, **extra), context)
+    adapter = TelegramAdapter(config_of(telegram, **extra), context)
     events: list[MessageEvent] = []
 
     def take(event: MessageEvent) -> "asyncio.Task[str | None]":
@@ -80,7 +80,7 @@ async def test_a_page_in_between_says_nothing_about_token_and_chats(
     async with telegram_server() as telegram:
         for method in ("getMe", "deleteWebhook"):
             telegram.page(method, code)
-            adapter = TelegramPlatform(config_of(telegram), AdapterContext(Platform.TELEGRAM))
+            adapter = TelegramAdapter(config_of(telegram), AdapterContext(Platform.TELEGRAM))
             with pytest.raises(OSError, match="Telegram does not answer"):
                 await adapter.connect()
             await adapter.disconnect()
@@ -119,7 +119,7 @@ async def test_answers_that_make_no_sense_are_no_answers(answer: Any) -> None:
         found = await check(config_of(telegram))
         assert (found.kind, found.name) == ("unreachable", "")
         telegram.answer("getMe", answer)
-        adapter = TelegramPlatform(config_of(telegram), AdapterContext(Platform.TELEGRAM))
+        adapter = TelegramAdapter(config_of(telegram), AdapterContext(Platform.TELEGRAM))
         with pytest.raises(OSError, match="does not answer"):
             await adapter.connect()
         await adapter.disconnect()

@@ -16,7 +16,7 @@ from hermes_desktop.gateway.platforms.checks import answered
 from hermes_desktop.gateway.platforms.messages import MessageEvent, Piece, Question, SendResult
 from hermes_desktop.gateway.platforms.registry import AdapterContext
 from hermes_desktop.gateway.platforms.shipped import shipped_platforms
-from hermes_desktop.gateway.platforms.telegram.adapter import TelegramPlatform
+from hermes_desktop.gateway.platforms.telegram.adapter import TelegramAdapter
 from hermes_desktop.gateway.platforms.telegram.menu import menu
 from hermes_desktop.gateway.platforms.telegram.serving import Serving
 from tests.fakes.bot_api_emulator import TOKEN
@@ -32,7 +32,7 @@ STREAMING = {"enabled": True, "edit_interval": 0.05, "buffer_threshold": 1}
 class Taken:
     """Messages that came in; kept as soon as they are taken unless told otherwise."""
 
-    def __init__(self, adapter: TelegramPlatform) -> None:
+    def __init__(self, adapter: TelegramAdapter) -> None:
         self.adapter = adapter
         self.events: list[MessageEvent] = []
         self.keeps = True
@@ -58,9 +58,9 @@ def config_of(telegram: TelegramServer, token: str = TOKEN, **extra: Any) -> Pla
 @contextlib.asynccontextmanager
 async def connected(
     telegram: TelegramServer, home: Path = Path(), **extra: Any
-) -> AsyncIterator[tuple[TelegramPlatform, Taken]]:
+) -> AsyncIterator[tuple[TelegramAdapter, Taken]]:
     context = AdapterContext(Platform.TELEGRAM, home)
-    adapter = TelegramPlatform(config_of(telegram, **extra), context)
+    adapter = TelegramAdapter(config_of(telegram, **extra), context)
     taken = Taken(adapter)
     adapter.set_message_handler(taken.take)
     try:
@@ -94,7 +94,7 @@ async def test_a_wrong_token_is_refused_in_telegrams_words_and_never_shown(
     async with telegram_server() as telegram:
         config = config_of(telegram, token=planted)
         context = AdapterContext(Platform.TELEGRAM)
-        adapter = TelegramPlatform(config, context)
+        adapter = TelegramAdapter(config, context)
         assert not await adapter.connect()
         failure = adapter.fatal_error
         await adapter.disconnect()
@@ -137,7 +137,7 @@ async def test_settings_that_make_no_sense_are_named_and_nobody_is_asked(
     token: str, extra: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     config, context = PlatformConfig(True, token, extra=extra), AdapterContext(Platform.TELEGRAM)
-    adapter = TelegramPlatform(config, context)
+    adapter = TelegramAdapter(config, context)
     assert not await adapter.connect()
     await adapter.disconnect()
     check = shipped_platforms().check_of(Platform.TELEGRAM)
@@ -155,7 +155,7 @@ async def test_a_missing_package_is_named_with_the_command_that_brings_it() -> N
         raise ModuleNotFoundError("No module named 'telegram'", name="telegram")
 
     config, context = PlatformConfig(True, TOKEN), AdapterContext(Platform.TELEGRAM)
-    adapter = TelegramPlatform(config, context, make_api=make_api)
+    adapter = TelegramAdapter(config, context, make_api=make_api)
     assert not await adapter.connect()
     await adapter.disconnect()
     answer = await Serving(make_api).check(config, context)
@@ -236,7 +236,7 @@ async def test_sends_that_surely_did_not_leave_may_be_tried_again() -> None:
             with pytest.raises(TimeoutError):
                 await adapter.send("42", "hello")
             port, telegram.port = telegram.port, 1
-            lost = TelegramPlatform(config_of(telegram), AdapterContext(Platform.TELEGRAM))
+            lost = TelegramAdapter(config_of(telegram), AdapterContext(Platform.TELEGRAM))
             telegram.port = port
             with pytest.raises(OSError, match="does not answer"):
                 await lost.connect()
@@ -386,7 +386,7 @@ async def test_nothing_is_left_behind(tmp_path: Path) -> None:
         async with connected(telegram, tmp_path) as (_, taken):
             telegram.say("hello")
             await until(lambda: taken.events)
-        lost = TelegramPlatform(config_of(telegram, token="1:x"), AdapterContext(Platform.TELEGRAM))
+        lost = TelegramAdapter(config_of(telegram, token="1:x"), AdapterContext(Platform.TELEGRAM))
         await lost.disconnect()  # never connected
         assert not await lost.connect()
         await lost.disconnect()

@@ -13,7 +13,7 @@ from hermes_desktop.gateway.delivery.delivery_ledger import DeliveryLedger
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
 from hermes_desktop.state.shared_tables.delivery_table import TABLE, obligation_id
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from tests.fakes.platform import FakePlatform
 from tests.interop.conftest import RealHermes
 
@@ -22,7 +22,7 @@ GONE = Owner(2**22 + 5, 1)
 
 
 def store_of(home: Path, db: SessionDB) -> DeliveryStore:
-    return DeliveryStore(db, OwnStore(home / "desktop.db"), lambda: GONE)
+    return DeliveryStore(db, DesktopDatabase(home / "desktop.db"), lambda: GONE)
 
 
 @pytest.mark.two_processes

@@ -9,7 +9,7 @@ import pytest
 
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.branching import Branch
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash.trash import trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash
 
@@ -55,7 +55,7 @@ def test_it_is_not_found_while_it_goes_comes_and_is_copied(
     places: list[list[str]] = []
     with (
         contextlib.closing(Interrupted(hermes.state_db)) as db,
-        contextlib.closing(OwnStore(hermes.home / "desktop" / "desktop.db")) as own,
+        contextlib.closing(DesktopDatabase(hermes.home / "desktop" / "desktop.db")) as own,
     ):
         db.act = lambda: places.append(sees())
         (item,) = trash_sessions(db, own, [LONG], deleted_at=1.0, reason="test").items
@@ -72,7 +72,7 @@ def test_it_is_not_found_while_it_goes_comes_and_is_copied(
 def test_what_it_says_meanwhile_is_not_lost(hermes: Any, sees: Callable[..., list[str]]) -> None:
     with (
         contextlib.closing(Interrupted(hermes.state_db)) as db,
-        contextlib.closing(OwnStore(hermes.home / "desktop" / "desktop.db")) as own,
+        contextlib.closing(DesktopDatabase(hermes.home / "desktop" / "desktop.db")) as own,
     ):
         db.act = lambda: sees(LONG, "said meanwhile")
         (item,) = trash_sessions(db, own, [LONG], deleted_at=1.0, reason="test").items

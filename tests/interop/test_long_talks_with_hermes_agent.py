@@ -11,9 +11,9 @@ import pytest
 
 from hermes_desktop.agent.compression.compression_plan import MARK
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression.compression_turn import TurnRoom
-from hermes_desktop.agent.compression.context_compression import ContextCare
-from hermes_desktop.agent.context_length import WindowBook
+from hermes_desktop.agent.compression.compression_turn import ContextLimiter
+from hermes_desktop.agent.compression.context_compression import Compactor
+from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.turns.agent import AIAgent
@@ -40,11 +40,11 @@ def talk(db: SessionDB, session_id: str, title: str, *, in_place: bool) -> str:
             OpenAICompatibleProvider(choice, retries=Retries(0), redactor=SecretRedactor())
             for _ in range(2)
         ]
-        care = ContextCare(
+        care = Compactor(
             store=db,
             prompts=prompts_beside(db),
             provider=providers[0],
-            windows=WindowBook(),
+            windows=ContextWindows(),
             settings=CompressionSettings(in_place=in_place),
             clock=SystemClock(),
         )
@@ -55,7 +55,7 @@ def talk(db: SessionDB, session_id: str, title: str, *, in_place: bool) -> str:
             session_id=session_id,
             source="cli",
             clock=SystemClock(),
-            room=TurnRoom(care, db),
+            room=ContextLimiter(care, db),
         )
         for number in range(TURNS):
             assert agent.run_conversation(f"This is number {number} of many.")["completed"]

@@ -12,7 +12,7 @@ from hermes_desktop.state.maintenance.health import health_report
 from hermes_desktop.state.maintenance.repair import repair_index
 from hermes_desktop.state.maintenance.restore import restore_snapshot
 from hermes_desktop.state.maintenance.snapshot import take_snapshot
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash.trash import trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash
 
@@ -81,7 +81,7 @@ def test_what_they_cannot_find(home: Any) -> None:
 def test_the_home_is_the_same_after_trash_mending_and_restoring(home: Any, tmp_path: Path) -> None:
     before = home.script("observe_home.py", str(home.state_db))
     folder = tmp_path / "snapshots"
-    own = OwnStore(tmp_path / "desktop" / "desktop.db")
+    own = DesktopDatabase(tmp_path / "desktop" / "desktop.db")
     with contextlib.closing(SessionDB(home.state_db)) as db, contextlib.closing(own):
         ids = [row["id"] for row in db.list_sessions_rich(limit=None, include_archived=True)]
         receipt = trash_sessions(db, own, ids, deleted_at=1.0, reason="test")

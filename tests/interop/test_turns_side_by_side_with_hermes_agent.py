@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.services.sessions.open_turns import OpenTurns
+from hermes_desktop.services.sessions.open_turns import ForeignTurns
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, Recorded, Reply, echo
 from tests.fakes.program import Program, said
@@ -83,9 +83,9 @@ def test_an_ended_hermes_chat_is_no_open_turn(
     row = db.get_session(SID)
     assert row is not None
     assert row["ended_at"] is None, "hermes never closes it"
-    assert OpenTurns(db, SystemClock()).find(SID) is None
+    assert ForeignTurns(db, SystemClock()).find(SID) is None
     db.append_message(SID, "user", "And without a reply?")
-    assert OpenTurns(db, SystemClock()).find(SID) is None
+    assert ForeignTurns(db, SystemClock()).find(SID) is None
     db.close()
     done = Program(hermes.home).run("chat", "-q", "Ours?", "--resume", SID)
     assert (done.code, done.err) == (0, "")

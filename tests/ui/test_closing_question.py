@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from hermes_desktop.ui.shell.closing_question import ClosingQuestion, ClosingRules
+from hermes_desktop.ui.shell.closing_question import CloseDialog, ClosingRules
 
 
 @pytest.fixture
@@ -14,13 +14,13 @@ def parent(qtbot) -> QWidget:
 
 
 def test_nothing_runs_and_nothing_more_is_said(parent) -> None:
-    words = ClosingQuestion(parent).informativeText()
+    words = CloseDialog(parent).informativeText()
     assert "gateway" not in words
     assert "running" not in words.split("If Hermes keeps running", 1)[1]
 
 
 def test_what_would_end_with_the_program_is_named(parent) -> None:
-    words = ClosingQuestion(parent, running=2, serving=True, beside=3).informativeText()
+    words = CloseDialog(parent, running=2, serving=True, beside=3).informativeText()
     assert "Quitting ends 3 background processes." in words
     assert "Quitting stops the gateway: messages from platforms are no longer answered." in words
     assert words.endswith("2 replies are running; quitting gives them 15 seconds to finish.")

@@ -17,8 +17,8 @@ from hermes_desktop.services.assembly.demo_home import create_demo_home
 from hermes_desktop.state import SessionDB
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.shell.main_window import FIRST_SIZE, MainWindow
-from hermes_desktop.ui.shell.two_sides import TwoSides
-from hermes_desktop.ui.shell.window_memory import WindowMemory
+from hermes_desktop.ui.shell.two_sides import SplitView
+from hermes_desktop.ui.shell.window_memory import WindowSettings
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
@@ -337,10 +337,10 @@ async def test_the_place_is_written_at_the_end_and_not_before(stage) -> None:
 
 
 def test_place_and_splitter_come_back(qtbot, theme, tmp_path) -> None:
-    memory = WindowMemory(tmp_path / "desktop" / "window.ini")
+    memory = WindowSettings(tmp_path / "desktop" / "window.ini")
 
-    def make() -> tuple[QMainWindow, TwoSides]:
-        window, splitter = QMainWindow(), TwoSides(theme, QWidget(), QWidget(), left_width=100)
+    def make() -> tuple[QMainWindow, SplitView]:
+        window, splitter = QMainWindow(), SplitView(theme, QWidget(), QWidget(), left_width=100)
         qtbot.addWidget(window)
         window.setCentralWidget(splitter)
         return window, splitter
@@ -364,7 +364,7 @@ def test_a_broken_ini_is_as_good_as_none(qtbot, tmp_path) -> None:
     path.write_bytes(b"\x00[window\ngeometry=\xff\xfe@ByteArray(nonsense")
     window = QMainWindow()
     qtbot.addWidget(window)
-    assert not WindowMemory(path).restore(window, QSplitter())
+    assert not WindowSettings(path).restore(window, QSplitter())
 
 
 @pytest.mark.asyncio

@@ -17,7 +17,7 @@ from hermes_desktop.core.events import (
     TurnFinished,
 )
 from hermes_desktop.services.settings.desktop_config import DesktopConfig
-from hermes_desktop.ui.shell.desktop_news import DesktopNews
+from hermes_desktop.ui.shell.desktop_news import NotificationController
 from hermes_desktop.ui.shell.preferences import Preferences
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 
@@ -46,7 +46,7 @@ class Stage:
         slots: Any = Slots()
         settings: Any = self.settings
         self.preferences = Preferences(settings, slots, self.bridge, DesktopConfig(), window)
-        self.news = DesktopNews(window, self.bridge, self.preferences, patience_ms=30)
+        self.news = NotificationController(window, self.bridge, self.preferences, patience_ms=30)
         self.told: list[tuple[str, str]] = []
         self.chats: list[tuple[str, str]] = []
         self.news.told.connect(lambda *words: self.told.append(words))

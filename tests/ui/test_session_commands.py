@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPushButton
 from hermes_desktop.core.events import Notice, TurnStarted
 from hermes_desktop.services.assembly.demo_home import create_demo_home
 from hermes_desktop.state import SessionDB
-from hermes_desktop.ui.sessions.delete_question import DeleteQuestion
+from hermes_desktop.ui.sessions.delete_question import DeleteDialog
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.window_stage import WindowStage
 
@@ -53,8 +53,8 @@ class Commands(WindowStage):
             QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifier, where)
             modifier = Qt.KeyboardModifier.ControlModifier
 
-    def question(self) -> DeleteQuestion | None:
-        shown = (w for w in QApplication.topLevelWidgets() if isinstance(w, DeleteQuestion))
+    def question(self) -> DeleteDialog | None:
+        shown = (w for w in QApplication.topLevelWidgets() if isinstance(w, DeleteDialog))
         return next((w for w in shown if w.isVisible()), None)
 
     def menus(self) -> list[QMenu]:

@@ -9,7 +9,7 @@ from hermes_desktop.core.events import SettingsChanged
 from hermes_desktop.services.transfer.session_import import plan_import, run_import
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables import window_state_table
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.ui.widgets.theme import Theme
 from hermes_desktop.ui.words.source_names import _NAMES, source_name
 from tests.fakes.model_server import hang, text
@@ -35,7 +35,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def _stored(home: Path) -> dict[str, str]:
-    store = OwnStore(home / "desktop" / "desktop.db")
+    store = DesktopDatabase(home / "desktop" / "desktop.db")
     nothing: dict[str, str] = {}
     try:
         return store.read(window_state_table.read_all, default=nothing)

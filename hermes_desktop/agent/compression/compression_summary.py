@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_desktop.agent.compression.compression_plan import Message, Plan, pruned
-from hermes_desktop.agent.context_length import WindowBook
+from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.conversation_loop import ask
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.types import CancelSignal, ChatRequest, Finished, ModelChoice
@@ -43,7 +43,7 @@ _END = re.compile(r"<\s*/\s*record", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class SummaryUsage:
     """One answered call, for usage accounting."""
 
     choice: ModelChoice
@@ -61,9 +61,9 @@ class Summarizer:
     """
 
     providers: Sequence[ChatProvider]
-    windows: WindowBook
+    windows: ContextWindows
     most_tokens: int
-    spent: list[Spent] = field(default_factory=list)
+    spent: list[SummaryUsage] = field(default_factory=list)
 
     def write(self, plan: Plan, focus: str, cancel: CancelSignal) -> str | None:
         """Return the summary of a plan's middle; None when it was cancelled.
@@ -133,7 +133,7 @@ class Summarizer:
             raise reply.error
         if reply.finished is None:
             return None
-        self.spent.append(Spent(choice, reply.finished))
+        self.spent.append(SummaryUsage(choice, reply.finished))
         written = clean_text(reply.text).strip()
         if not written:
             raise BrokenStreamError("The model wrote no summary.", "Its answer was empty.")

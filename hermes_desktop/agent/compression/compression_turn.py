@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hermes_desktop.agent.compression.compression_settings import MOST
-from hermes_desktop.agent.compression.context_compression import ContextCare, Shortened, Wish
-from hermes_desktop.agent.compression.others_shortening import let_others_finish
+from hermes_desktop.agent.compression.context_compression import CompactionResult, Compactor, Wish
+from hermes_desktop.agent.compression.others_shortening import wait_for_foreign_compaction
 from hermes_desktop.agent.context_length import ENOUGH, estimate, estimate_text
 from hermes_desktop.agent.conversation_loop import Reply
 from hermes_desktop.agent.types import (
@@ -38,7 +38,7 @@ SHORTENING = "Shortening the session, so that it fits what the model can be told
 """Note shown while a summary is written."""
 
 
-class TurnRoom:
+class ContextLimiter:
     """The limiter that keeps one agent's turns within the model's context. On the turn's thread.
 
     Args:
@@ -51,7 +51,7 @@ class TurnRoom:
         listener: Notified of the context usage and of compaction; None for no listener.
     """
 
-    def __init__(self, care: ContextCare, store: SessionDB) -> None:
+    def __init__(self, care: Compactor, store: SessionDB) -> None:
         self.care = care
         self.exhausted = False
         self.moved: Callable[[str], None] = lambda _: None
@@ -72,7 +72,7 @@ class TurnRoom:
         Returns:
             The session, which must be read again; None: no other program compacted it.
         """
-        found = let_others_finish(self._store, session_id, cancel, self.listener)
+        found = wait_for_foreign_compaction(self._store, session_id, cancel, self.listener)
         if found is None:
             row = self._store.get_session(session_id)
             if row is None or row["end_reason"] != "compression":
@@ -87,7 +87,7 @@ class TurnRoom:
         prompt: str,
         history: Sequence[ConversationMessage],
         cancel: CancelSignal,
-    ) -> Shortened | None:
+    ) -> CompactionResult | None:
         """Compact the conversation if the coming request would be too long.
 
         Args:
@@ -141,7 +141,7 @@ class TurnRoom:
         if used is not None and used.input_tokens:
             self._seen = (session_id, len(history), used.input_tokens)
 
-    def tell_used(self, reply: Reply) -> None:
+    def report_usage(self, reply: Reply) -> None:
         """Report the context usage, as counted by the model."""
         used = reply.finished
         if used is None or not used.input_tokens:
@@ -154,7 +154,7 @@ class TurnRoom:
 
     def tidy(
         self, session_id: str, last_prompt_tokens: int, cancel: CancelSignal
-    ) -> Shortened | None:
+    ) -> CompactionResult | None:
         """Compact a conversation that is nearly too long already, before its next turn.
 
         Args:
@@ -200,7 +200,7 @@ class TurnRoom:
         session_id: str,
         history: Sequence[ConversationMessage],
         cancel: CancelSignal,
-    ) -> Shortened | None:
+    ) -> CompactionResult | None:
         if size < SMALL or len(history) < LEAST_MESSAGES or not self.care.settings.enabled:
             return None
         if size < self.care.threshold():
@@ -218,7 +218,7 @@ class TurnRoom:
             self._seen = ("", 0, 0)
         return done
 
-    def _shorten(self, session_id: str, wish: Wish, cancel: CancelSignal) -> Shortened:
+    def _shorten(self, session_id: str, wish: Wish, cancel: CancelSignal) -> CompactionResult:
         """Compact the conversation, and notify the listener while that takes time."""
         told = threading.Event()
 
@@ -251,7 +251,7 @@ class TurnRoom:
         except Exception:
             log.exception("A listener to a turn failed")
 
-    def _read_anew(self, rounds: "ToolRounds", done: Shortened) -> None:
+    def _read_anew(self, rounds: "ToolRounds", done: CompactionResult) -> None:
         """Continue with the conversation as it is stored now, in whichever session."""
         self._seen = ("", 0, 0)
         if done.session_id != rounds.turn.session_id:

@@ -15,8 +15,12 @@ from typing import Literal
 
 from hermes_desktop.agent.compression.compression_plan import Limits, Message, Plan, make_plan
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression.compression_summary import Spent, Summarizer, fallback_summary
-from hermes_desktop.agent.context_length import Window, WindowBook, estimate
+from hermes_desktop.agent.compression.compression_summary import (
+    Summarizer,
+    SummaryUsage,
+    fallback_summary,
+)
+from hermes_desktop.agent.context_length import ContextWindows, Window, estimate
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.types import CancelSignal
 from hermes_desktop.agent.usage import amounts_of
@@ -28,11 +32,11 @@ from hermes_desktop.core.errors import (
     ProviderError,
     RefusedError,
 )
-from hermes_desktop.core.files.lock_holder import new_holder, pid_of
+from hermes_desktop.core.files.lock_holder import new_holder_id, pid_of
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.compaction import Compaction
-from hermes_desktop.state.conversations.compression_locks import Held
+from hermes_desktop.state.conversations.compression_locks import CompressionLock
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
 
 log = logging.getLogger(__name__)
@@ -52,7 +56,7 @@ _SOON = "Try again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
-class Shortened:
+class CompactionResult:
     """The result of a compaction.
 
     Attributes:
@@ -99,7 +103,7 @@ class Wish:
     seen: int = 0
 
 
-class ContextCare:
+class Compactor:
     """The compactor of one agent's conversations. Blocking; one thread at a time.
 
     Args:
@@ -118,7 +122,7 @@ class ContextCare:
         store: SessionDB,
         prompts: SessionPrompts,
         provider: ChatProvider,
-        windows: WindowBook,
+        windows: ContextWindows,
         settings: CompressionSettings,
         clock: Clock,
         auxiliary: ChatProvider | None = None,
@@ -169,15 +173,15 @@ class ContextCare:
 
     # ---------------------------------------------------------------------------------- compaction
 
-    def preview(self, session_id: str, wish: Wish) -> Shortened:
+    def preview(self, session_id: str, wish: Wish) -> CompactionResult:
         """Return the expected result, as far as it is known before a summary is written."""
         rows = self._store.get_messages(session_id)
         plan = make_plan(rows, self._limits(wish, rows))
         before = estimate(rows)
         if plan is None:
-            return Shortened("nothing", session_id, before, before)
+            return CompactionResult("nothing", session_id, before, before)
         after = estimate(map(dict, plan.messages(""))) + self._summary_tokens(rows)
-        return Shortened("done", session_id, before, min(before, after), len(plan.middle))
+        return CompactionResult("done", session_id, before, min(before, after), len(plan.middle))
 
     def shorten(
         self,
@@ -185,8 +189,8 @@ class ContextCare:
         wish: Wish,
         cancel: CancelSignal,
         begins: Callable[[], object] = lambda: None,
-    ) -> Shortened:
-        """Compact a conversation. Does not raise expected errors; see :class:`Shortened`.
+    ) -> CompactionResult:
+        """Compact a conversation. Does not raise expected errors; see :class:`CompactionResult`.
 
         Args:
             session_id: The conversation.
@@ -194,19 +198,19 @@ class ContextCare:
             cancel: Cancels it; then nothing is changed.
             begins: Called if there is something to compact, before the slow part.
         """
-        holder = new_holder()
+        holder = new_holder_id()
         if not self._store.try_acquire_compression_lock(session_id, holder):
-            return Shortened("busy", session_id, error=self._why_busy(session_id))
+            return CompactionResult("busy", session_id, error=self._why_busy(session_id))
         try:
             with self._kept(session_id, holder):
                 done = self._locked(session_id, wish, holder, cancel, begins)
         except NotFoundError:
-            return Shortened("nothing", session_id)
+            return CompactionResult("nothing", session_id)
         except (BusyError, RefusedError) as error:
-            return Shortened("busy", session_id, error=error)
+            return CompactionResult("busy", session_id, error=error)
         except HermesError as error:
             log.warning("%s was not shortened: %s", session_id, error.title)
-            return Shortened("failed", session_id, error=error)
+            return CompactionResult("failed", session_id, error=error)
         finally:
             self._store.release_compression_lock(session_id, holder)
         self._note_guards(session_id, wish, done)
@@ -243,7 +247,7 @@ class ContextCare:
         holder: str,
         cancel: CancelSignal,
         begins: Callable[[], object],
-    ) -> Shortened:
+    ) -> CompactionResult:
         rows = self._store.get_messages(session_id)
         before = estimate(rows)
         overtaken = self._overtaken(session_id, wish, before)
@@ -251,15 +255,15 @@ class ContextCare:
             return overtaken
         plan = make_plan(rows, self._limits(wish, rows))
         if plan is None:
-            return Shortened("nothing", session_id, before, before)
+            return CompactionResult("nothing", session_id, before, before)
         begins()
         summary, error = self._summary(session_id, plan, rows, wish, cancel)
         if summary is None:
             kind: Kind = "failed" if error is not None else "cancelled"
-            return Shortened(kind, session_id, before, before, error=error)
+            return CompactionResult(kind, session_id, before, before, error=error)
         messages = plan.messages(summary)
         after = estimate(map(dict, messages))
-        made = Shortened(
+        made = CompactionResult(
             "done", session_id, before, after, len(plan.middle), without_model=error is not None
         )
         if after >= before:
@@ -267,20 +271,20 @@ class ContextCare:
         wanted = Compaction(session_id, holder, messages, rows[-1]["id"], len(rows))
         return self._write(made, wanted, wish)
 
-    def _overtaken(self, session_id: str, wish: Wish, size: int) -> Shortened | None:
+    def _overtaken(self, session_id: str, wish: Wish, size: int) -> CompactionResult | None:
         """Return the result if nothing is left to do; None if compaction is still needed."""
         row = self._store.get_session(session_id)
         if row is None:
-            return Shortened("nothing", session_id)
+            return CompactionResult("nothing", session_id)
         if row["end_reason"] == "compression":
             tip = self._store.get_compression_tip(session_id)
             if tip != session_id:
-                return Shortened("followed", tip)
+                return CompactionResult("followed", tip)
         if size < wish.seen * _FAR_LESS:
-            return Shortened("followed", session_id, size, size)
+            return CompactionResult("followed", session_id, size, size)
         return None
 
-    def _write(self, made: Shortened, wanted: Compaction, wish: Wish) -> Shortened:
+    def _write(self, made: CompactionResult, wanted: Compaction, wish: Wish) -> CompactionResult:
         in_place = self.settings.in_place if wish.in_place is None else wish.in_place
         if in_place:
             self._store.compact_in_place(wanted)
@@ -316,7 +320,7 @@ class ContextCare:
         finally:
             self._book(session_id, writer.spent)
 
-    def _book(self, session_id: str, spent: Sequence[Spent]) -> None:
+    def _book(self, session_id: str, spent: Sequence[SummaryUsage]) -> None:
         for each in spent:
             try:
                 self._store.record_auxiliary_usage(
@@ -339,7 +343,7 @@ class ContextCare:
             tokens = min(tokens, estimate(map(dict, rows)) // 2)
         return Limits(settings.protect_first_n, settings.protect_last_n, tokens, wish.exchanges)
 
-    def _note_guards(self, session_id: str, wish: Wish, done: Shortened) -> None:
+    def _note_guards(self, session_id: str, wish: Wish, done: CompactionResult) -> None:
         """Record what prevents us from repeating an ineffective compaction."""
         helped = done.kind == "done" and done.after <= done.before * _HELPFUL
         vain = 0 if helped else self._vain.get(session_id, 0) + (done.kind in {"done", "nothing"})
@@ -351,7 +355,7 @@ class ContextCare:
         except HermesError as error:
             log.warning("How shortening went is not noted: %s", error.title)
 
-    def _note_on_row(self, session_id: str, wish: Wish, done: Shortened) -> None:
+    def _note_on_row(self, session_id: str, wish: Wish, done: CompactionResult) -> None:
         store = self._store
         if done.kind == "failed" and wish.why != "by_hand":
             until = self._clock.time() + COOLDOWN_S
@@ -367,7 +371,7 @@ class ContextCare:
             store.clear_compression_failure_cooldown(done.session_id)
 
 
-def _busy(held: Held | None, now: float) -> BusyError:
+def _busy(held: CompressionLock | None, now: float) -> BusyError:
     """Describe why it has to wait, and for how long at most if the holder of the lock is dead."""
     title = "The session is being shortened already."
     if held is None:

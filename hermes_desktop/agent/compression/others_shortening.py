@@ -21,7 +21,7 @@ LONGEST_S = 150.0
 _LOOK_S = 0.2
 
 
-def let_others_finish(
+def wait_for_foreign_compaction(
     store: SessionDB,
     session_id: str,
     cancel: CancelSignal,

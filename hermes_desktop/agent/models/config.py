@@ -22,10 +22,10 @@ from hermes_desktop.agent.models.model_entries import (
     Named,
     Reader,
     model_section,
+    normalized_provider,
     own_endpoint,
-    plain_name,
     section,
-    with_patience,
+    with_timeouts,
 )
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.thinking import EFFORTS
@@ -117,7 +117,7 @@ def _resolved(config: Mapping[str, Any], named: Named, lookup: Lookup) -> ModelC
     named = _filled_in(config, named, lookup)
     if named.api_mode not in _OURS:
         raise _other_protocol(f"api_mode {named.api_mode}", named)
-    choice = _checked(with_patience(config, named), lookup)
+    choice = _checked(with_timeouts(config, named), lookup)
     return replace(choice, reasoning_effort=_effort(config))
 
 
@@ -180,8 +180,8 @@ def with_chosen_model(config: Mapping[str, Any], chosen: Mapping[str, str]) -> M
 def _with_provider_apart(chosen: dict[str, str]) -> dict[str, str]:
     """Split off a provider: ``openrouter:vendor/name`` names one; ``qwen3:8b`` does not."""
     start, sign, rest = chosen.get("model", "").partition(":")
-    if sign and rest and "provider" not in chosen and plain_name(start) in KNOWN:
-        return {**chosen, "provider": plain_name(start), "model": rest}
+    if sign and rest and "provider" not in chosen and normalized_provider(start) in KNOWN:
+        return {**chosen, "provider": normalized_provider(start), "model": rest}
     return chosen
 
 
@@ -203,7 +203,7 @@ def _fallback(
 
 def _filled_in(config: Mapping[str, Any], named: Named, lookup: Lookup) -> Named:
     """Fill in the address and the key of the chosen provider."""
-    name = plain_name(named.provider)
+    name = normalized_provider(named.provider)
     entry = own_endpoint(config, named, lookup)
     if entry is not None:
         return named.at(entry)
@@ -287,7 +287,7 @@ def _checked(named: Named, lookup: Lookup) -> ModelChoice:
         )
     base_url = clean_address(named.base_url, named.place("base_url"))
     known = endpoint_at(base_url)
-    provider = plain_name(named.provider)
+    provider = normalized_provider(named.provider)
     if provider in _NOBODY:
         provider = known.name if known else "custom"
     key = named.api_key or key_for(base_url, lookup)
@@ -326,7 +326,7 @@ def _key_hint(variable: str) -> str:
 
 
 def _other_protocol(what: str, named: Named) -> NotConfiguredError:
-    known = known_endpoint(plain_name(named.provider)) or endpoint_at(named.base_url)
+    known = known_endpoint(normalized_provider(named.provider)) or endpoint_at(named.base_url)
     if known is not None and known.key_variable:
         hint = (
             f"Remove api_mode from {named.origin}: {known.name} also answers at "

@@ -95,11 +95,11 @@ def own_endpoint(config: Mapping[str, Any], named: Named, lookup: Lookup) -> Nam
         NotConfiguredError: The entry is disabled.
         ConfigError: A setting in it cannot be understood, or names a variable that is not set.
     """
-    wanted = plain_name(named.provider)
+    wanted = normalized_provider(named.provider)
     if not wanted:
         return None
     for where, name, entry in own_entries(config):
-        if plain_name(name) != wanted:
+        if normalized_provider(name) != wanted:
             continue
         if entry.get("enabled") is False:
             raise NotConfiguredError(
@@ -124,11 +124,11 @@ def own_entries(config: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[s
             yield f"providers.{name}", str(name), entry
 
 
-def with_patience(config: Mapping[str, Any], named: Named) -> Named:
+def with_timeouts(config: Mapping[str, Any], named: Named) -> Named:
     """Apply the time-outs that ``providers.<name>`` sets, for its model or for all of them."""
-    wanted = plain_name(named.provider)
+    wanted = normalized_provider(named.provider)
     for _, name, entry in own_entries(config):
-        if plain_name(name) == wanted:
+        if normalized_provider(name) == wanted:
             model = _facts(entry.get("models"), named.model)
             named = replace(
                 named,
@@ -154,7 +154,7 @@ def model_names(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(listed))
 
 
-def plain_name(name: str) -> str:
+def normalized_provider(name: str) -> str:
     """Return the name of a provider in the form used for comparison."""
     return name.strip().lower().removeprefix("custom:").replace(" ", "-")
 

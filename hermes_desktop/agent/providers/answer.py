@@ -11,7 +11,7 @@ from hermes_desktop.agent.providers.completion import (
     encode_json,
 )
 from hermes_desktop.agent.providers.error_answers import status_in
-from hermes_desktop.agent.providers.failures import CallFailedError, Failures, Refusal
+from hermes_desktop.agent.providers.failures import CallErrors, CallFailedError, Refusal
 from hermes_desktop.agent.providers.http_call import End, Head, HttpCall, Item
 from hermes_desktop.agent.providers.refusal_reasons import is_too_long
 from hermes_desktop.agent.providers.sse import BOM, LineTooLongError, SseParser, is_json
@@ -37,7 +37,7 @@ class Answer:
         self,
         call: HttpCall,
         timeouts: TimeOuts,
-        failures: Failures,
+        failures: CallErrors,
         cancel: CancelSignal,
         *,
         begins_thinking: bool = False,

@@ -9,20 +9,20 @@ from hermes_desktop.agent.providers.error_answers import error_in
 from hermes_desktop.agent.providers.message_parts import (
     MessageParts,
     PairJoiner,
+    media_placeholder,
     message_in,
     parts_of,
-    told_media,
 )
 from hermes_desktop.agent.providers.sse import ServerEvent, is_json
 from hermes_desktop.agent.providers.tolerances import ENDINGS
 from hermes_desktop.agent.providers.tool_fragments import ToolFragments
 from hermes_desktop.agent.types import (
-    CallBegun,
     Finished,
     ReasoningDelta,
     StreamEvent,
     TextDelta,
     TextRetracted,
+    ToolCallAnnounced,
 )
 from hermes_desktop.core.text.thinking_split import Part, ThinkingSplitter
 from hermes_desktop.state.records.content_codec import clean_text
@@ -140,7 +140,7 @@ class CompletionReader:
         """Yield the last events; to be called once, when the reply is complete."""
         finished = self._finished()
         yield from self._rest(acts=bool(finished.tool_calls))
-        told = told_media(self._media)
+        told = media_placeholder(self._media)
         if told:
             yield TextDelta(f"\n\n{told}" if self._said else told)
         yield finished
@@ -223,7 +223,7 @@ class CompletionReader:
         self._media += parts.media
         self.spoke = self.spoke or parts != _NOTHING
         self._tools.take(parts.tool_calls)
-        yield from map(CallBegun, self._tools.newly_begun())
+        yield from map(ToolCallAnnounced, self._tools.newly_named())
         if choice.get("finish_reason"):
             self.finish_reason = str(choice["finish_reason"])
 

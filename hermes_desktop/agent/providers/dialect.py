@@ -78,7 +78,7 @@ class Dialect:
         return None
 
 
-class DialectBook:
+class DialectCache:
     """What was learned about endpoints, shared by all providers. Thread-safe."""
 
     def __init__(self) -> None:

@@ -5,11 +5,11 @@ import threading
 from typing import TYPE_CHECKING
 
 from hermes_desktop.agent.providers.base import TimeOuts
-from hermes_desktop.agent.providers.failures import Failures
+from hermes_desktop.agent.providers.failures import CallErrors
 from hermes_desktop.agent.providers.shared_tls import CertificatesError, SharedTls
 from hermes_desktop.agent.types import CancelSignal, ModelChoice
 from hermes_desktop.core.proxies import ProxySettingError, route_to
-from hermes_desktop.core.text.odd_characters import odd_character
+from hermes_desktop.core.text.odd_characters import first_invalid_character
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ class Endpoint:
     def __init__(
         self,
         choice: ModelChoice,
-        failures: Failures,
+        failures: CallErrors,
         *,
         timeouts: TimeOuts,
         tls: SharedTls,
@@ -98,7 +98,7 @@ class Endpoint:
             "User-Agent": "hermes-desktop",
         }
         if self.choice.api_key:
-            odd = odd_character(self.choice.api_key)
+            odd = first_invalid_character(self.choice.api_key)
             if odd:
                 raise self._failures.unreachable(
                     f"the key cannot be sent, because it holds {odd}",

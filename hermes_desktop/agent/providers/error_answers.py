@@ -70,7 +70,7 @@ def _status(value: Any) -> int | None:
     return value if is_number and 400 <= value < 600 else None  # noqa: PLR2004
 
 
-def said_in(body: bytes) -> tuple[str, frozenset[str]]:
+def error_message(body: bytes) -> tuple[str, frozenset[str]]:
     """Return the message of an error response, and every code and type it names."""
     text = body.decode("utf-8", "replace")
     try:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from hermes_desktop.agent.providers.error_answers import said_in
+from hermes_desktop.agent.providers.error_answers import error_message
 from hermes_desktop.agent.providers.refusal_reasons import is_too_long, reason_of
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.errors import (
@@ -116,7 +116,7 @@ class Refusal:
         )
 
 
-class Failures:
+class CallErrors:
     """A factory of errors for one endpoint; none of their texts contains the key.
 
     Args:
@@ -197,7 +197,7 @@ class Failures:
 
     def refused(self, refusal: Refusal) -> CallFailedError:
         """Build the error for a response that is not a reply."""
-        said, codes = said_in(refusal.body)
+        said, codes = error_message(refusal.body)
         status = refusal.status
         if is_too_long(status, said, codes):
             return CallFailedError(self._too_long(said, status), said=said)

@@ -22,7 +22,7 @@ import httpx
 
 from hermes_desktop.agent.bounded_decoding import UndecodableError, decoded
 from hermes_desktop.agent.providers.certificates import issuer_of
-from hermes_desktop.agent.providers.failures import CallFailedError, Failures
+from hermes_desktop.agent.providers.failures import CallErrors, CallFailedError
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +141,7 @@ class HttpCall:
         url: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        failures: Failures,
+        failures: CallErrors,
     ) -> None:
         self._wire = wire
         self._failures = failures
@@ -204,7 +204,7 @@ class HttpCall:
         raise _GivenUpError
 
 
-def _told(error: Exception, failures: Failures) -> CallFailedError:
+def _told(error: Exception, failures: CallErrors) -> CallFailedError:
     """Describe a transport's exception. Its own text is used only if it cannot contain the key."""
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLError):
@@ -221,7 +221,7 @@ def _told(error: Exception, failures: Failures) -> CallFailedError:
 
 
 def _told_of_certificate(
-    error: ssl.SSLCertVerificationError, issuer: str, failures: Failures
+    error: ssl.SSLCertVerificationError, issuer: str, failures: CallErrors
 ) -> CallFailedError:
     reason = error.verify_message.rstrip(".")
     by = f"; it was issued by “{issuer}”" if issuer else ""
@@ -239,7 +239,7 @@ def _told_of_certificate(
     return failures.distrusted(f"{reason}{by}", hint)
 
 
-def _told_of_tls(error: ssl.SSLError, failures: Failures) -> CallFailedError:
+def _told_of_tls(error: ssl.SSLError, failures: CallErrors) -> CallFailedError:
     return failures.unreachable(
         f"no encrypted connection came about ({error.reason or error})",
         "Check whether the address in model.base_url should begin with http or https.",
@@ -247,7 +247,7 @@ def _told_of_tls(error: ssl.SSLError, failures: Failures) -> CallFailedError:
     )
 
 
-def _told_of_connecting(error: Exception, failures: Failures) -> CallFailedError:
+def _told_of_connecting(error: Exception, failures: CallErrors) -> CallFailedError:
     if isinstance(error, httpx.ProxyError):
         return failures.unreachable(
             f"the proxy does not let us through ({error})",

@@ -119,7 +119,7 @@ def _look(port: int, until: float) -> LocalServer | None:
     timeout = max(0.05, (until - time.monotonic()) / 2)
     try:
         with httpx.Client(timeout=timeout, trust_env=False) as client:
-            return _Look(client, root, until).server()
+            return _ServerProbe(client, root, until).server()
     except (httpx.HTTPError, TimeoutError):
         return None
     except Exception:  # whatever a foreign server sends is not our fault
@@ -128,7 +128,7 @@ def _look(port: int, until: float) -> LocalServer | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _ServerProbe:
     client: "httpx.Client"
     root: str
     until: float

@@ -115,7 +115,7 @@ def _words(value: Any, deep: int) -> str:
     return ""
 
 
-def told_media(kinds: list[str]) -> str:
+def media_placeholder(kinds: list[str]) -> str:
     """Return the placeholder for content that cannot be shown; "" for none."""
     told = []
     for kind in dict.fromkeys(kinds):

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.agent.providers.base import Retries, TimeOuts
 from hermes_desktop.agent.providers.completion import encode_json
-from hermes_desktop.agent.providers.dialect import Dialect, DialectBook
+from hermes_desktop.agent.providers.dialect import Dialect, DialectCache
 from hermes_desktop.agent.providers.endpoint import Endpoint
-from hermes_desktop.agent.providers.failures import CallFailedError, Failures
-from hermes_desktop.agent.providers.reply_look import ReplyLook, is_empty
+from hermes_desktop.agent.providers.failures import CallErrors, CallFailedError
+from hermes_desktop.agent.providers.reply_look import ReplyCheck, is_empty
 from hermes_desktop.agent.providers.retry_words import pause_before_retry, told_pause
 from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.thinking import wire_fields as thinking_fields
 from hermes_desktop.agent.types import (
-    AskedAgain,
-    CallBegun,
     CallNote,
     CancelSignal,
     ChatRequest,
     ModelChoice,
+    ReplyRestarted,
     StreamEvent,
+    ToolCallAnnounced,
 )
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import ProviderError
@@ -68,7 +68,7 @@ class OpenAICompatibleProvider:
         redactor: SecretRedactor | None = None,
         transport: "httpx.BaseTransport | None" = None,
         tls: SharedTls | None = None,
-        dialects: DialectBook | None = None,
+        dialects: DialectCache | None = None,
         clock: Clock | None = None,
         random_source: Callable[[], float] = random.random,
     ) -> None:
@@ -76,7 +76,7 @@ class OpenAICompatibleProvider:
         self._retries = retries or Retries()
         redactor = redactor or SecretRedactor()
         redactor.learn(choice.api_key)
-        self._failures = Failures(choice, redactor)
+        self._failures = CallErrors(choice, redactor)
         self._endpoint = Endpoint(
             choice,
             self._failures,
@@ -85,7 +85,7 @@ class OpenAICompatibleProvider:
             transport=transport,
         )
         self._random = random_source
-        self._dialects = dialects or DialectBook()
+        self._dialects = dialects or DialectCache()
         self._clock = clock or SystemClock()
 
     def stream(self, request: ChatRequest, *, cancel: CancelSignal) -> Iterator[StreamEvent]:
@@ -98,13 +98,13 @@ class OpenAICompatibleProvider:
                 with contextlib.closing(self._attempt(request, cancel, insist=insist)) as events:
                     for event in events:
                         # A call that was only announced is announced again: nothing is done yet.
-                        started = started or not isinstance(event, CallBegun)
+                        started = started or not isinstance(event, ToolCallAnnounced)
                         yield event
             except CallFailedError as failure:
                 if insist and is_empty(failure):
                     log.info("%s said nothing; asking once more", self._failures.host)
                     insist = False
-                    yield AskedAgain()
+                    yield ReplyRestarted()
                     continue
                 if not started and self._adapt(failure):
                     continue
@@ -185,7 +185,7 @@ class OpenAICompatibleProvider:
     def _attempt(
         self, request: ChatRequest, cancel: CancelSignal, *, insist: bool
     ) -> Generator[StreamEvent]:
-        look = ReplyLook(self._failures, insist=insist)
+        look = ReplyCheck(self._failures, insist=insist)
         begins_thinking = self._begins_thinking()
         asked = self._endpoint.asked(
             "chat/completions", self._body(request), cancel, begins_thinking=begins_thinking

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hermes_desktop.agent.providers.failures import CallFailedError, Failures
+from hermes_desktop.agent.providers.failures import CallErrors, CallFailedError
 from hermes_desktop.agent.providers.tolerances import ENDINGS
 from hermes_desktop.agent.types import (
     CallNote,
@@ -25,7 +25,7 @@ NO_ANSWER = "[The model thought, but wrote no answer.]"
 _FAILED = frozenset(each.reason for each in ENDINGS if each.means == "failed")
 
 
-class ReplyLook:
+class ReplyCheck:
     """A filter that passes on the events of one attempt, and checks its end.
 
     Args:
@@ -33,7 +33,7 @@ class ReplyLook:
         insist: Treat an answer without text as a failure that is retried.
     """
 
-    def __init__(self, failures: Failures, *, insist: bool) -> None:
+    def __init__(self, failures: CallErrors, *, insist: bool) -> None:
         self._failures = failures
         self._insist = insist
         self._said = False

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.types import (
-    AskedAgain,
-    CallBegun,
     CallNote,
     CancelSignal,
     ChatRequest,
     ModelChoice,
+    ReplyRestarted,
     StreamEvent,
+    ToolCallAnnounced,
 )
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import (
@@ -34,7 +34,7 @@ _FOR_OTHERS = frozenset({"auth", "billing", "rate_limit", "overload", "model_mis
 _LASTING = frozenset({"auth", "billing", "model_missing", "address"})
 
 
-class StandingBy:
+class FallbackProvider:
     """A :class:`ChatProvider` made of several. The user is notified which model answers.
 
     Args:
@@ -69,12 +69,14 @@ class StandingBy:
             begun = False
             try:
                 for event in self._ask(place, request, cancel):
-                    if not begun and not isinstance(event, CallNote | CallBegun | AskedAgain):
+                    if not begun and not isinstance(
+                        event, CallNote | ToolCallAnnounced | ReplyRestarted
+                    ):
                         begun = True
                         yield from self._told(place, why)
                     yield event
             except ProviderError as error:
-                if begun or cancel.is_set() or not is_for_others(error):
+                if begun or cancel.is_set() or not may_fall_back(error):
                     raise
                 self._leave_alone(place, error)
                 first_error = first_error or error
@@ -137,7 +139,7 @@ class StandingBy:
         return error
 
 
-def is_for_others(error: ProviderError) -> bool:
+def may_fall_back(error: ProviderError) -> bool:
     """Return whether another model may succeed: this one is unavailable, at least for now."""
     if isinstance(error, CannotReachError | BrokenStreamError):
         return True

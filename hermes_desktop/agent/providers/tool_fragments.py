@@ -40,7 +40,7 @@ class ToolFragments:
             if isinstance(piece, Mapping):
                 self._take_one(piece, alone=len(pieces) == 1, place=place)
 
-    def newly_begun(self) -> list[str]:
+    def newly_named(self) -> list[str]:
         """Return the names of calls that are known by now, and were not returned before."""
         found = [slot for slot in self._slots if slot.name and slot.size and not slot.told]
         for slot in found:

@@ -11,7 +11,7 @@ from hermes_desktop.state import SessionDB
 
 if TYPE_CHECKING:
     from hermes_desktop.agent.tools.asking.approvals import ApprovalGate
-    from hermes_desktop.agent.tools.asking.clarify import PersonAsker
+    from hermes_desktop.agent.tools.asking.clarify import UserQuestions
     from hermes_desktop.agent.tools.processes.process_table import ProcessTable
 
 Arguments = Mapping[str, Any]
@@ -51,7 +51,7 @@ class ToolSetup:
     environ: Mapping[str, str]
     clean: Callable[[str], str]
     terminal_timeout_s: float = 180.0
-    asker: "PersonAsker | None" = None
+    asker: "UserQuestions | None" = None
     processes: "ProcessTable | None" = None
     memory_approval: bool = False
 

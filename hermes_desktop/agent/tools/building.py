@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.agent.tools.asking.approval_memory import ApprovalMemory
+from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
 from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.asking.approvals import ApprovalGate, ApprovalRules
-from hermes_desktop.agent.tools.asking.clarify import PersonAsker, question_timeout
+from hermes_desktop.agent.tools.asking.clarify import UserQuestions, question_timeout
 from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
 from hermes_desktop.agent.tools.base import ToolSetup
 from hermes_desktop.agent.tools.danger.danger_paths import Places
@@ -49,7 +49,7 @@ class ToolParts:
     environ: Mapping[str, str]
     clean: Callable[[str], str]
     queue: ApprovalQueue
-    memory: ApprovalMemory
+    memory: ApprovalStore
     questions: QuestionQueue | None = None
     processes: ProcessTable | None = None
 
@@ -113,10 +113,10 @@ def build_tools(
 
 def _asker(
     parts: ToolParts, config: Mapping[str, Any], platform: str, session_key: str
-) -> PersonAsker | None:
+) -> UserQuestions | None:
     if parts.questions is None:
         return None
-    return PersonAsker(
+    return UserQuestions(
         queue=parts.questions,
         clock=parts.clock,
         clean=parts.clean,

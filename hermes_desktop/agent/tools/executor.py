@@ -23,7 +23,7 @@ from hermes_desktop.agent.tools.base import (
     ToolSetup,
 )
 from hermes_desktop.agent.turns.tool_rounds import ToolResult, ToolTurn
-from hermes_desktop.agent.types import ToolCall, ToolNews
+from hermes_desktop.agent.types import ToolCall, ToolProgress
 from hermes_desktop.core.concurrency.time_bound import PendingCall, call_within
 from hermes_desktop.state.records.content_codec import clean_text
 
@@ -39,7 +39,7 @@ NOT_BEGUN = "The person stopped the turn before this began."
 
 
 @dataclass(slots=True)
-class _Begun:
+class _RunningCall:
     """A running call."""
 
     call: ToolCall
@@ -102,10 +102,10 @@ class ToolBox:
         tool = self._tools.get(call.name)
         return tool is not None and tool.parallel
 
-    def _begin(self, call: ToolCall, turn: ToolTurn) -> _Begun:
-        begun = _Begun(call, self._tools.get(call.name), began=time.monotonic())
+    def _begin(self, call: ToolCall, turn: ToolTurn) -> _RunningCall:
+        begun = _RunningCall(call, self._tools.get(call.name), began=time.monotonic())
         begun.error = self._prepare(begun, turn)
-        _tell(turn, ToolNews(call.id, call.name, begun.subject, step=turn.step))
+        _tell(turn, ToolProgress(call.id, call.name, begun.subject, step=turn.step))
         tool, arguments = begun.tool, begun.arguments
         if not begun.error and tool is not None:
             context = ToolContext(
@@ -119,7 +119,7 @@ class ToolBox:
             begun.pending = PendingCall(do, f"tool {tool.name}")
         return begun
 
-    def _prepare(self, begun: _Begun, turn: ToolTurn) -> str:
+    def _prepare(self, begun: _RunningCall, turn: ToolTurn) -> str:
         """Return why a call is not run, "" when it is."""
         tool = begun.tool
         if turn.cancel.is_set():
@@ -140,7 +140,7 @@ class ToolBox:
         begun.subject = self._setup.clean(" ".join(subject.split()))[:_SUBJECT]
         return ""
 
-    def _result(self, begun: _Begun, turn: ToolTurn) -> ToolResult:
+    def _result(self, begun: _RunningCall, turn: ToolTurn) -> ToolResult:
         answer: Answer = {"error": begun.error}
         if begun.pending is not None:
             answer = self._await(begun, begun.pending, turn)
@@ -148,14 +148,14 @@ class ToolBox:
         ok = not answer.get("error")
         well = ok and not answer.get("exit_code")  # a command that failed did run
         text = self._text(answer)
-        news = ToolNews(begun.call.id, name, begun.subject, well, seconds, turn.step)
+        news = ToolProgress(begun.call.id, name, begun.subject, well, seconds, turn.step)
         _tell(turn, replace(news, arguments=self._shown(begun.arguments), result=text))
         known = begun.tool.name if begun.tool is not None else "(unknown)"
         log.info("Tool %s: %s in %.1f s", known, "done" if ok else "not done", seconds)
         told = _changed(begun, text, turn, seconds, ok=ok)
         return ToolResult(begun.call.id, name, told, made_sense=not begun.error)
 
-    def _await(self, begun: _Begun, pending: "PendingCall[Answer]", turn: ToolTurn) -> Answer:
+    def _await(self, begun: _RunningCall, pending: "PendingCall[Answer]", turn: ToolTurn) -> Answer:
         try:
             return pending.result(math.inf, turn.cancel.is_set)
         except TimeoutError as error:
@@ -200,7 +200,7 @@ def _cleaned(value: Any, clean: Any) -> Any:
     return value
 
 
-def _tell(turn: ToolTurn, news: ToolNews) -> None:
+def _tell(turn: ToolTurn, news: ToolProgress) -> None:
     if turn.listener is None:
         return
     try:
@@ -212,7 +212,7 @@ def _tell(turn: ToolTurn, news: ToolNews) -> None:
 # Plugin hooks
 
 
-def _facts(tool_name: str, begun: _Begun, turn: ToolTurn) -> dict[str, Any]:
+def _facts(tool_name: str, begun: _RunningCall, turn: ToolTurn) -> dict[str, Any]:
     return {
         "tool_name": tool_name,
         "args": dict(begun.arguments),
@@ -223,7 +223,7 @@ def _facts(tool_name: str, begun: _Begun, turn: ToolTurn) -> dict[str, Any]:
     }
 
 
-def _blocked(tool: Tool, begun: _Begun, turn: ToolTurn) -> str:
+def _blocked(tool: Tool, begun: _RunningCall, turn: ToolTurn) -> str:
     """Return why a plugin blocks the call, "" when none does. A failing plugin does not decide."""
     if not plugins.has_callbacks("pre_tool_call"):
         return ""
@@ -238,7 +238,7 @@ def _blocked(tool: Tool, begun: _Begun, turn: ToolTurn) -> str:
     return ""
 
 
-def _changed(begun: _Begun, text: str, turn: ToolTurn, seconds: float, *, ok: bool) -> str:
+def _changed(begun: _RunningCall, text: str, turn: ToolTurn, seconds: float, *, ok: bool) -> str:
     """Notify plugins of a result, which they may replace."""
     facts = _facts(begun.call.name, begun, turn) | {
         "result": text,

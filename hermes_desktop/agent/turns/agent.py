@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hermes_desktop.agent.compression.compression_turn import TurnRoom
+from hermes_desktop.agent.compression.compression_turn import ContextLimiter
 from hermes_desktop.agent.compression.still_told import still_told
 from hermes_desktop.agent.conversation_loop import Reply
 from hermes_desktop.agent.providers.base import ChatProvider
@@ -89,7 +89,7 @@ class AIAgent:
         session_fields: Mapping[str, Any] = MappingProxyType({}),
         tools: Tools | None = None,
         max_turns: int = MAX_TURNS,
-        room: TurnRoom | None = None,
+        room: ContextLimiter | None = None,
         titles: TitleWriter | None = None,
     ) -> None:
         self.session_id = session_id
@@ -105,7 +105,7 @@ class AIAgent:
         self._titles = titles
         self.on_moved: Callable[[str], None] | None = None
         if room is not None:
-            room.moved = self._go_on_in
+            room.moved = self._switch_session
         self._cached_system_prompt: str | None = None
         self._prompt_kept_for: str | None = None
         self._history: list[ConversationMessage] | None = None
@@ -285,7 +285,7 @@ class AIAgent:
         goes_on_in = self.room.goes_on_in(self.session_id, cancel) if self._row_seen else None
         if goes_on_in is not None:
             self._history = None  # read again
-            self._go_on_in(goes_on_in)
+            self._switch_session(goes_on_in)
 
     def _make_room(
         self, prompt: str, history: list[ConversationMessage], writer: RowWriter, hooks: TurnHooks
@@ -296,13 +296,13 @@ class AIAgent:
         done = self.room.before_turn(self.session_id, prompt, history, self._cancel)
         if done is None or not done.changed:
             return history
-        self._go_on_in(done.session_id)
+        self._switch_session(done.session_id)
         writer.move(done.session_id)
         hooks.move(done.session_id)
         self._history = self._store.get_messages_as_conversation(done.session_id)
         return self._history
 
-    def _go_on_in(self, session_id: str) -> None:
+    def _switch_session(self, session_id: str) -> None:
         """Continue in this session."""
         moved = session_id != self.session_id
         self.session_id = session_id
@@ -362,7 +362,7 @@ class AIAgent:
             lost = gone_error(self.session_id)
         if text and lost is None:
             try:
-                self._go_on_in(still_told(self._store, rounds))
+                self._switch_session(still_told(self._store, rounds))
                 rounds.writer.write(
                     "assistant",
                     reply.text,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from hermes_desktop.agent.compression.compression_turn import TurnRoom
+from hermes_desktop.agent.compression.compression_turn import ContextLimiter
 from hermes_desktop.agent.conversation_loop import Reply, ask
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.steering import Hint, Steering, told, tool_text, with_hints
@@ -134,7 +134,7 @@ class ToolRounds:
     turn: ToolTurn
     listeners: Listeners
     count: Callable[[Reply], None]
-    room: TurnRoom | None = None
+    room: ContextLimiter | None = None
     steering: Steering | None = None
     asked: int = 0
     lost: HermesError | None = None
@@ -175,7 +175,7 @@ class ToolRounds:
             reply = self._ask_once(definitions, more)
             self.room.after_refusal(self, reply)
         self.room.note(self.turn.session_id, reply, self.history)
-        self.room.tell_used(reply)
+        self.room.report_usage(reply)
         return reply
 
     def _ask_once(self, definitions: tuple[Mapping[str, Any], ...], more: str) -> Reply:

@@ -1,7 +1,7 @@
 """Terminal prompt for the approval of possibly harmful actions."""
 
 from hermes_desktop.cli import output
-from hermes_desktop.cli.chat.terminal_desk import TerminalDesk
+from hermes_desktop.cli.chat.terminal_desk import PromptQueue
 from hermes_desktop.core.events import ApprovalChoice, ApprovalRequested, ApprovalResolved
 from hermes_desktop.services.agents.approvals_queue import Approvals
 from hermes_desktop.services.assembly.desktop_services import DesktopServices
@@ -52,7 +52,7 @@ class ApprovalPrompt:
         desk: The queue of terminal prompts of all kinds.
     """
 
-    def __init__(self, services: DesktopServices, desk: TerminalDesk) -> None:
+    def __init__(self, services: DesktopServices, desk: PromptQueue) -> None:
         self._approvals = services.approvals
         self._bus = services.bus
         self._desk = desk

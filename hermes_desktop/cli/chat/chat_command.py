@@ -42,10 +42,10 @@ def chat(*, query: str, resume: str | None, latest: bool, now: bool, paths: "Her
         raise UsageError(
             "There is nothing to send.", "The message is empty.", "Write it behind -q."
         )
-    from hermes_desktop.cli.chat.chat_turn import ChatAim, run_chat
+    from hermes_desktop.cli.chat.chat_turn import ChatTarget, run_chat
 
     target = None if resume is None else output.without_surrogates(resume)
-    return run_chat(paths, text, ChatAim(resume=target, latest=latest, now=now))
+    return run_chat(paths, text, ChatTarget(resume=target, latest=latest, now=now))
 
 
 def _read_standard_input() -> str:

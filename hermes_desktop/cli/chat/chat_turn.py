@@ -12,7 +12,7 @@ from typing import Any
 from hermes_desktop.agent.types import RETRACTED
 from hermes_desktop.cli import output
 from hermes_desktop.cli.chat.question_prompt import TerminalPrompts
-from hermes_desktop.cli.chat.waiting_line import WaitingLine
+from hermes_desktop.cli.chat.waiting_line import WaitStatusLine
 from hermes_desktop.cli.store_access import open_store
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import (
@@ -54,7 +54,7 @@ _ERRORS: dict[str, type[HermesError]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ChatAim:
+class ChatTarget:
     """The target of the message: a named session, the latest one, or (neither) a new one.
 
     Attributes:
@@ -66,7 +66,7 @@ class ChatAim:
     now: bool = False
 
 
-def run_chat(paths: HermesPaths, text: str, aim: ChatAim) -> int:
+def run_chat(paths: HermesPaths, text: str, aim: ChatTarget) -> int:
     """Send the message and print the reply. Blocks until it is complete.
 
     Args:
@@ -88,7 +88,7 @@ def run_chat(paths: HermesPaths, text: str, aim: ChatAim) -> int:
         raise CancelledError("Stopped.", "Nothing was sent.") from None
 
 
-def _refuse_foreign_home(paths: HermesPaths, aim: ChatAim) -> None:
+def _refuse_foreign_home(paths: HermesPaths, aim: ChatTarget) -> None:
     """Refuse a home that only another program may write; name the command to continue there.
 
     Raises:
@@ -107,7 +107,7 @@ def _refuse_foreign_home(paths: HermesPaths, aim: ChatAim) -> None:
     raise StateReadOnlyError(home.title, home.reason, f"Continue in `hermes`: {command}")
 
 
-async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
+async def _converse(paths: HermesPaths, text: str, aim: ChatTarget) -> int:
     redactor = SecretRedactor()
     # Before anything is created in the home: without a model there is nothing to do in it.
     _read_settings(paths, redactor)
@@ -145,7 +145,7 @@ def _read_settings(paths: HermesPaths, redactor: SecretRedactor) -> None:
             output.say(f"Note: {words}")
 
 
-def _session_to_continue(db: SessionDB, aim: ChatAim) -> SessionSummary | None:
+def _session_to_continue(db: SessionDB, aim: ChatTarget) -> SessionSummary | None:
     if aim.resume is not None:
         wanted = find_session_id(db, aim.resume)
     elif aim.latest:
@@ -165,7 +165,7 @@ async def _check(services: DesktopServices, session: SessionSummary | None, *, n
         raise HermesError(readiness.title, readiness.detail, readiness.hint)
     if session is None:
         return
-    others = await services.chat.others_in(session) if now else ""
+    others = await services.chat.foreign_activity_warning(session) if now else ""
     folder = working_folder(services.db, session.id)
     for note in filter(None, (others, services.chat.note_for(session), folder.note)):
         output.say(f"Note: {note}")
@@ -187,11 +187,11 @@ async def _ask(
     services.bus.subscribe(TurnDelta, reply.add)
     services.bus.subscribe(TurnNote, reply.note)
     services.bus.subscribe(TurnFinished, end)
-    waiting = WaitingLine()
+    waiting = WaitStatusLine()
     services.bus.subscribe(TurnQueued, waiting.queued)
     services.bus.subscribe(Notice, waiting.notice)
     if not now:
-        services.chat.wait_for_others(waiting.foreign)
+        services.chat.enable_foreign_wait(waiting.foreign)
     submitted = await services.chat.send(
         text, session_id=session.id if session else None, source=SOURCE
     )

@@ -2,7 +2,7 @@
 
 from hermes_desktop.cli import output
 from hermes_desktop.cli.chat.approval_prompt import BY, ApprovalPrompt
-from hermes_desktop.cli.chat.terminal_desk import TerminalDesk, somebody_is_there
+from hermes_desktop.cli.chat.terminal_desk import PromptQueue, is_interactive
 from hermes_desktop.core.events import QuestionAnswered, QuestionAsked, ToolFinished
 from hermes_desktop.services.agents.questions_queue import Questions
 from hermes_desktop.services.assembly.desktop_services import DesktopServices
@@ -44,7 +44,7 @@ class QuestionPrompt:
         desk: The queue of terminal prompts of all kinds.
     """
 
-    def __init__(self, services: DesktopServices, desk: TerminalDesk) -> None:
+    def __init__(self, services: DesktopServices, desk: PromptQueue) -> None:
         self._questions = services.questions
         self._bus = services.bus
         self._desk = desk
@@ -82,7 +82,7 @@ class TerminalPrompts:
 
     def __init__(self, services: DesktopServices) -> None:
         self._bus = services.bus
-        self._desk = TerminalDesk()
+        self._desk = PromptQueue()
         self._approvals = ApprovalPrompt(services, self._desk)
         self._questions = QuestionPrompt(services, self._desk)
 
@@ -90,7 +90,7 @@ class TerminalPrompts:
         """Start showing prompts, if there is a terminal to show them on."""
         if output.is_error_terminal():
             self._bus.subscribe(ToolFinished, _tell_tool)
-        if somebody_is_there():
+        if is_interactive():
             self._approvals.open()
             self._questions.open()
 

@@ -12,7 +12,7 @@ from hermes_desktop.cli import output
 _MOST_LINE = 16_384
 
 
-class Matter(Protocol):
+class TerminalPrompt(Protocol):
     """One prompt."""
 
     @property
@@ -33,12 +33,12 @@ class Matter(Protocol):
         ...
 
 
-def somebody_is_there() -> bool:
+def is_interactive() -> bool:
     """Return whether questions can be seen and answered at a terminal."""
     return os.name == "posix" and output.is_input_terminal() and output.is_error_terminal()
 
 
-def _forget_typed() -> None:
+def _discard_typeahead() -> None:
     """Discard input typed before the question was shown, because it is not an answer to it."""
     if sys.platform == "win32":
         return
@@ -48,15 +48,15 @@ def _forget_typed() -> None:
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
-class TerminalDesk:
+class PromptQueue:
     """The queue that shows prompts and reads the answers, on the loop."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Matter] = deque()
-        self._shown: Matter | None = None
+        self._waiting: deque[TerminalPrompt] = deque()
+        self._shown: TerminalPrompt | None = None
         self._reading = False
 
-    def add(self, matter: Matter) -> None:
+    def add(self, matter: TerminalPrompt) -> None:
         """Queue a prompt behind the earlier ones."""
         self._waiting.append(matter)
         self._show_next()
@@ -83,7 +83,7 @@ class TerminalDesk:
         if self._shown is not None or not self._waiting:
             return
         self._shown = self._waiting.popleft()
-        _forget_typed()
+        _discard_typeahead()
         self._shown.show()
         if not self._reading:
             asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read)

@@ -9,7 +9,7 @@ from hermes_desktop.services.sessions.open_turns import OpenTurn
 _STOP = "Ctrl-C ends the wait; nothing is sent then."
 
 
-class WaitingLine:
+class WaitStatusLine:
     """The status line on standard error; on a terminal, the remaining time counts down in it."""
 
     def __init__(self) -> None:

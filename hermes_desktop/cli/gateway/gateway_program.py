@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from hermes_desktop.cli import output
 from hermes_desktop.cli.gateway.gateway_progress import GatewayProgress
 from hermes_desktop.cli.gateway.gateway_words import runs_already
-from hermes_desktop.core.concurrency.loop_signals import heard_signals, is_ignored
+from hermes_desktop.core.concurrency.loop_signals import is_ignored, signal_handlers
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import GatewayStatusChanged, Notice
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
@@ -91,7 +91,7 @@ class GatewayProgram:
         bus.subscribe(GatewayStatusChanged, progress.show)
         bus.subscribe(Notice, progress.note)
         bus.subscribe(GatewayStatusChanged, lambda _: self._changed.set())
-        with heard_signals(_wanted_signals(), self.ask_to_end):
+        with signal_handlers(_wanted_signals(), self.ask_to_end):
             try:
                 await self._services.start()
                 await self._start()

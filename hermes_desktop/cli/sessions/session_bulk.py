@@ -84,7 +84,7 @@ def _prune_for_good(
     actions: "SessionActions", db: "SessionDB", plan: "BulkPlan", paths: "HermesPaths"
 ) -> int:
     with long_work() as work:
-        done = bulk_sessions.prune_for_good(
+        done = bulk_sessions.prune_permanently(
             db, plan, paths.sessions_dir, on_progress=work.on_progress, cancel=work
         )
     actions.forget_prompts([each.id for each in plan.candidates])
@@ -97,7 +97,7 @@ def _prune_for_good(
 
 
 def _prune(actions: "SessionActions", plan: "BulkPlan", *, large: bool) -> "TrashReceipt":
-    from hermes_desktop.state.trash.trash import NoRoomError, TrashTooLargeError
+    from hermes_desktop.state.trash.trash import TrashDiskFullError, TrashTooLargeError
 
     try:
         with long_work() as work:
@@ -105,7 +105,7 @@ def _prune(actions: "SessionActions", plan: "BulkPlan", *, large: bool) -> "Tras
     except TrashTooLargeError as error:
         error.hint = "Add --large to keep such a copy all the same, or --for-good to keep none."
         raise
-    except NoRoomError as error:
+    except TrashDiskFullError as error:
         error.hint = "Free some space, or add --for-good to keep no copy."
         raise
     done = len(receipt.items)

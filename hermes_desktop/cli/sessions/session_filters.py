@@ -30,7 +30,7 @@ _UNITS = {"m": 60.0, "h": 3600.0, "d": DAY_S, "": DAY_S, "w": 7 * DAY_S}
 _GREATEST = 2**63 - 1
 
 
-class Moment(_FloatType):
+class MomentParam(_FloatType):
     """A time in the past: an age (30m, 5h, 2d, 1w, a bare number of days) or an ISO time.
 
     An ISO time without a zone is local. The value is epoch seconds.
@@ -97,7 +97,7 @@ class Dollars(_FloatType):
         return amount
 
 
-_MOMENT, _WORDS, _NUMBER, _DOLLARS = Moment(), Words(), Count(), Dollars()
+_MOMENT, _WORDS, _NUMBER, _DOLLARS = MomentParam(), Words(), Count(), Dollars()
 
 _OPTIONS: tuple[tuple[str, str, _AnyType, str, str], ...] = (
     ("--older-than", "older_than", _MOMENT, "AGE", "Unused for longer: 30m, 5h, 2d, 1w, days."),

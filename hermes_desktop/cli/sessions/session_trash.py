@@ -14,7 +14,7 @@ from hermes_desktop.cli.consent import Consent, per_source, with_consent
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.rows import Column, as_text, counted, first_rows, size
-from hermes_desktop.cli.sessions.session_filters import Moment
+from hermes_desktop.cli.sessions.session_filters import MomentParam
 from hermes_desktop.cli.sessions.session_text import clock_time
 from hermes_desktop.cli.sessions.session_trash_choice import TrashFilter, named, with_trash_filter
 from hermes_desktop.cli.store_access import open_actions
@@ -132,7 +132,7 @@ def _tell(done: Sequence["Restored"], *, as_json: bool) -> None:
 
 @trash.command()
 @click.option(
-    "--older-than", type=Moment(), metavar="AGE", help="Deleted longer ago: 5h, 2d, 1w, days."
+    "--older-than", type=MomentParam(), metavar="AGE", help="Deleted longer ago: 5h, 2d, 1w, days."
 )
 @with_consent
 @with_home

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hermes_desktop.cli.sessions.session_filters import Moment, Words
+from hermes_desktop.cli.sessions.session_filters import MomentParam, Words
 from hermes_desktop.core.errors import AmbiguousError, NotFoundError
 
 if TYPE_CHECKING:
@@ -64,11 +64,13 @@ def with_trash_filter(command: Command) -> Command:
     )
     @click.option(
         "--older-than",
-        type=Moment(),
+        type=MomentParam(),
         metavar="AGE",
         help="Deleted longer ago: 30m, 5h, 2d, 1w, days.",
     )
-    @click.option("--newer-than", type=Moment(), metavar="AGE", help="Deleted within this age.")
+    @click.option(
+        "--newer-than", type=MomentParam(), metavar="AGE", help="Deleted within this age."
+    )
     @functools.wraps(command)
     def wrapped(
         *args: Any,

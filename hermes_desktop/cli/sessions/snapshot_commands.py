@@ -16,7 +16,7 @@ from hermes_desktop.core.errors import StateUnavailableError
 from hermes_desktop.services.sessions import store_care
 from hermes_desktop.state.database.holders import other_holders
 from hermes_desktop.state.maintenance import statistics
-from hermes_desktop.state.maintenance.restore import require_alone, require_shared
+from hermes_desktop.state.maintenance.restore import require_no_other_process, require_shared
 from hermes_desktop.state.maintenance.snapshot import list_snapshots
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def restore(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
     info = store_care.find(paths, output.without_surrogates(name))
     require_shared(paths.state_db)
     if not consent.dry_run:
-        require_alone(paths.state_db, unseen_ok=True)
+        require_no_other_process(paths.state_db, unseen_ok=True)
     preview = f"Snapshot {info.name}: {counted(info.sessions, 'session')}, "
     preview += f"{counted(info.messages, 'message')}\n{_present(paths)}"
     if consent.obtain(preview, "Put the snapshot in the place of what is there now?"):

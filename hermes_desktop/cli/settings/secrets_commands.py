@@ -73,7 +73,7 @@ def set_secret(
     """
     from hermes_desktop.services.secrets.secret_checks import checked_name
     from hermes_desktop.services.secrets.secrets_beside_hermes import note_on_hermes
-    from hermes_desktop.services.settings.pasted_secret import given_secret
+    from hermes_desktop.services.settings.pasted_secret import validate_argument
 
     if values or "=" in name:
         raise UsageError(
@@ -82,9 +82,9 @@ def set_secret(
             "Give the name alone: the value is asked for, or read from standard input.",
         )
     name = checked_name(output.without_surrogates(name))
-    given = given_secret(name, _ask_for(name))
+    given = validate_argument(name, _ask_for(name))
     if not unchecked:
-        _let_its_platform_look(paths, name, given.value)
+        _verify_with_platform(paths, name, given.value)
     book = _book(paths)
     if not plain:
         _say_that_it_waits()
@@ -196,19 +196,21 @@ def _book(paths: "HermesPaths") -> "SecretsBook":
     return SecretsBook(paths, os.environ, open_secrets(paths, clock), clock)
 
 
-def _let_its_platform_look(paths: "HermesPaths", name: str, value: str) -> None:
+def _verify_with_platform(paths: "HermesPaths", name: str, value: str) -> None:
     """Verify a secret with its platform; if that cannot be reached, nothing is refused."""
     import os
 
     from hermes_desktop.services.secrets.platform_facts import PLATFORMS
-    from hermes_desktop.services.settings.secret_trial import platform_that_knows, try_secret
+    from hermes_desktop.services.settings.secret_trial import check_secret, checking_platform
 
-    platform = platform_that_knows(name)
+    platform = checking_platform(name)
     if not platform:
         return
     title = PLATFORMS[platform].title
     output.say(f"Asking {title} whether it takes this…")
-    answer = try_secret(paths, os.environ, SystemClock(), platform=platform, name=name, value=value)
+    answer = check_secret(
+        paths, os.environ, SystemClock(), platform=platform, name=name, value=value
+    )
     if answer.kind == "ok":
         output.say(f"{title} takes it" + (f": {answer.name}." if answer.name else "."))
     else:

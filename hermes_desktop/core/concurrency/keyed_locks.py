@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 
-class GivenUpError(Exception):
+class WaitAbandonedError(Exception):
     """The wait for a key was given up."""
 
 
@@ -36,7 +36,7 @@ class KeyedLocks:
             unless: Ends the wait when it is set; a key that is already held is not released by it.
 
         Raises:
-            GivenUpError: ``unless`` was set before the key was free.
+            WaitAbandonedError: ``unless`` was set before the key was free.
         """
         lock = self._locks.setdefault(key, asyncio.Lock())
         self._wanted[key] = self._wanted.get(key, 0) + 1
@@ -59,14 +59,14 @@ async def acquire_unless(lock: asyncio.Lock | asyncio.Semaphore, event: asyncio.
     """Acquire a lock, or give up once the event is set; never both.
 
     Raises:
-        GivenUpError: The event was set first.
+        WaitAbandonedError: The event was set first.
     """
     acquiring = asyncio.ensure_future(lock.acquire())
     ending = asyncio.ensure_future(event.wait())
     try:
         await asyncio.wait({acquiring, ending}, return_when=asyncio.FIRST_COMPLETED)
         if event.is_set():
-            raise GivenUpError  # noqa: TRY301 - given back like everything else that ends this
+            raise WaitAbandonedError  # noqa: TRY301 - given back like everything else that ends this
     except BaseException:
         if not acquiring.cancel():  # it has been acquired
             lock.release()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 
 @contextlib.contextmanager
-def heard_signals(names: Iterable[str], ask: Callable[[], object]) -> Iterator[None]:
+def signal_handlers(names: Iterable[str], ask: Callable[[], object]) -> Iterator[None]:
     """Call a function on the running loop for each signal; Windows loops have no signal handlers.
 
     Args:

@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class PeriodicLook(Generic[T]):
+class PollingThread(Generic[T]):
     """One polling thread that notifies the loop of changes only.
 
     A timer and a worker call every second were most of the cost of an idle window.

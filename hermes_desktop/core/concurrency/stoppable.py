@@ -9,7 +9,7 @@ from hermes_desktop.core.errors import CancelledError
 T = TypeVar("T")
 
 
-class Stoppable:
+class CancellableRunner:
     """A runner of coroutines that the user can cancel. Used on the loop.
 
     Args:

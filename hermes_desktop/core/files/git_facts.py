@@ -16,7 +16,7 @@ _ELSEWHERE = "gitdir: "
 
 
 @dataclass(frozen=True, slots=True)
-class GitFacts:
+class GitRepository:
     """Properties of a repository.
 
     Attributes:
@@ -28,13 +28,13 @@ class GitFacts:
     branch: str | None
 
 
-def git_facts(folder: Path) -> GitFacts | None:
+def git_facts(folder: Path) -> GitRepository | None:
     """Find the repository of a folder; None outside of any. Blocking: reads small files."""
     try:
         for each in (folder, *folder.parents):
             place = each / ".git"
             if place.exists():
-                return GitFacts(each, _branch(place))
+                return GitRepository(each, _branch(place))
     except OSError as error:
         log.info("Whether %s is in a Git repository is not known: %s", folder, error)
     return None

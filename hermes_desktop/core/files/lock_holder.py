@@ -19,7 +19,7 @@ _PROC = Path("/proc")
 _OURS = re.compile(r"pid=(\d{1,10}):tid=\d+:agent=([0-9a-f]{8}):nonce=([0-9a-f]{4})[0-9a-f]{4}")
 
 
-def new_holder() -> str:
+def new_holder_id() -> str:
     """Return a name for one attempt of this thread, in the format that ``hermes`` writes."""
     pid = os.getpid()
     place = _place() or secrets.token_hex(4)

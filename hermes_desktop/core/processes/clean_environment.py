@@ -17,7 +17,7 @@ _SECRET_PARTS = re.compile(
 )
 
 
-def names_secret(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Return whether a variable with this name is likely to hold a secret."""
     upper = name.upper()
     words = upper.split("_")
@@ -38,5 +38,5 @@ def without_secrets(
     return {
         name: value
         for name, value in environ.items()
-        if not names_secret(name) and clean(value) == value
+        if not is_secret_name(name) and clean(value) == value
     }

@@ -19,7 +19,7 @@ OVERDUE = 1
 _LOGGING_S = 3.0
 
 
-def leave_at_once(code: int) -> None:
+def exit_immediately(code: int) -> None:
     """End the process without cleanup; its child processes are asked to end, too."""
     try:
         for file in Path("/proc/self/task").glob("*/children"):  # only Linux provides this
@@ -53,7 +53,7 @@ class ExitDeadline:
 
     def __init__(
         self,
-        leave: Callable[[int], object] = leave_at_once,
+        leave: Callable[[int], object] = exit_immediately,
         tell: Callable[[str], object] = lambda _: None,
         logging_s: float = _LOGGING_S,
     ) -> None:

@@ -24,7 +24,7 @@ _PAUSE_S = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _ProcessStat:
     """The properties of one process, as the system reports them."""
 
     pid: int
@@ -117,9 +117,9 @@ def end_marked(mark: str) -> bool:
     return bool(alive)
 
 
-def _look() -> dict[int, _Seen]:
+def _look() -> dict[int, _ProcessStat]:
     """Return every process of this user that is not a zombie."""
-    found: dict[int, _Seen] = {}
+    found: dict[int, _ProcessStat] = {}
     try:
         entries = list(os.scandir(_PROC))
     except OSError:
@@ -136,7 +136,7 @@ def _look() -> dict[int, _Seen]:
             if fields[0] in {"Z", "X"}:
                 continue
             numbers = (int(fields[each]) for each in (_PARENT, _SESSION, _BEGAN))
-            found[int(entry.name)] = _Seen(int(entry.name), *numbers)
+            found[int(entry.name)] = _ProcessStat(int(entry.name), *numbers)
     return found
 
 

@@ -3,7 +3,7 @@
 import unicodedata
 
 
-def odd_character(text: str) -> str:
+def first_invalid_character(text: str) -> str:
     """Return the first character that is not visible ASCII, with name and position; "" for none.
 
     For example: “ (left double quotation mark, U+201C), character 1.

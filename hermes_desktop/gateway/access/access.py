@@ -10,7 +10,7 @@ from hermes_desktop.core.errors import ConfigError, HermesError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PairingChanged
 from hermes_desktop.gateway.access.authorization import is_authorized, stranger_treatment
-from hermes_desktop.gateway.access.pairing import PairingAnswer, PairingStore
+from hermes_desktop.gateway.access.pairing import PairingResponse, PairingStore
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.settings.config_file import Lookup
@@ -91,11 +91,11 @@ class Access:
         if answer.why == "asked_lately":
             return ""
         if answer.code is None:
-            return TOO_MANY if self._may_refuse_aloud() else ""
+            return TOO_MANY if self._may_send_refusal() else ""
         self._bus.publish(PairingChanged())
         return _invitation(source.platform.value, answer.code)
 
-    def _may_refuse_aloud(self) -> bool:
+    def _may_send_refusal(self) -> bool:
         """Return whether another stranger may be asked to retry, within the reply limit."""
         now = asyncio.get_running_loop().time()
         if len(self._refused) == _MOST_REFUSALS and now - self._refused[0] < _REFUSALS_S:
@@ -103,7 +103,7 @@ class Access:
         self._refused.append(now)
         return True
 
-    def _asked(self, source: SessionSource, user_id: str) -> PairingAnswer | None:
+    def _asked(self, source: SessionSource, user_id: str) -> PairingResponse | None:
         if stranger_treatment(source.platform, self._config, self._lookup()) == "ignore":
             return None
         return self._pairing.request(source.platform.value, user_id, source.user_name)

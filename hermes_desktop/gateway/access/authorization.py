@@ -61,21 +61,21 @@ def known_sender(
     """Decide from the settings alone, without reading a file; None: pairing decides."""
     if source is None:
         return False
-    if _needs_no_name(source, config, lookup):
+    if _is_open_to_all(source, config, lookup):
         return True
     if not source.user_id:
         return False
     return True if _is_named(source, config, lookup) else None
 
 
-def _needs_no_name(source: SessionSource, config: GatewayConfig, lookup: Lookup) -> bool:
+def _is_open_to_all(source: SessionSource, config: GatewayConfig, lookup: Lookup) -> bool:
     """Return whether the sender is authorized regardless of identity."""
     if source.platform is Platform.DESKTOP or source.platform in _VOUCHED_FOR:
         return True
     return (
         source.delivered_via_upstream_relay
         or _in_open_chat(source, config, lookup)
-        or _is_welcome_bot(source, lookup)
+        or _is_allowed_bot(source, lookup)
     )
 
 
@@ -106,7 +106,7 @@ def _in_open_chat(source: SessionSource, config: GatewayConfig, lookup: Lookup) 
     return bool({"*", source.chat_id} & chats)
 
 
-def _is_welcome_bot(source: SessionSource, lookup: Lookup) -> bool:
+def _is_allowed_bot(source: SessionSource, lookup: Lookup) -> bool:
     if not source.is_bot or source.platform not in _WITH_BOTS:
         return False
     allowed = lookup(variable(source.platform.value, "ALLOW_BOTS")) or ""

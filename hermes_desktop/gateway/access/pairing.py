@@ -36,7 +36,7 @@ _MOST_NAME_CHARS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class PairingAnswer:
+class PairingResponse:
     """The response to a pairing request.
 
     Attributes:
@@ -90,7 +90,7 @@ class PairingStore:
 
     # Called by the gateway
 
-    def request(self, platform: str, user_id: str, user_name: str | None) -> PairingAnswer:
+    def request(self, platform: str, user_id: str, user_name: str | None) -> PairingResponse:
         """Record a stranger's pairing request.
 
         Whatever the response is, the next request of that user within ten minutes gets none.
@@ -103,7 +103,7 @@ class PairingStore:
             now = self._clock.time()
             limits = self._files.rate_limits()
             if 0 <= now - _number(limits.get(f"{platform}:{user_id}")) < ASK_AGAIN_S:
-                return PairingAnswer(None, "asked_lately")
+                return PairingResponse(None, "asked_lately")
             answer = self._answer(platform, user_id, user_name or "", limits)
             self._files.change_rate_limits(
                 lambda records: _note_question(records, f"{platform}:{user_id}", now)
@@ -112,13 +112,13 @@ class PairingStore:
 
     def _answer(
         self, platform: str, user_id: str, user_name: str, limits: Records
-    ) -> PairingAnswer:
+    ) -> PairingResponse:
         if self._locked_for(platform, limits) > 0:
-            return PairingAnswer(None, "locked")
+            return PairingResponse(None, "locked")
         now = self._clock.time()
         others = [request for request in self._valid(platform) if request.user_id != user_id]
         if len(others) >= MOST_PENDING:
-            return PairingAnswer(None, "full")
+            return PairingResponse(None, "full")
         code = "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))
         salt = secrets.token_bytes(16)
         entry = {
@@ -135,7 +135,7 @@ class PairingStore:
             records[secrets.token_hex(8)] = entry
 
         self._files.change(platform, PENDING, add)
-        return PairingAnswer(code)
+        return PairingResponse(code)
 
     def is_approved(self, platform: str, user_id: str) -> bool:
         """Return whether a user was approved."""

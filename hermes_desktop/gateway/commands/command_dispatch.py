@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.commands.context import CommandContext, CommandReply, ProgramFacts
-from hermes_desktop.commands.handlers import do_command
+from hermes_desktop.commands.handlers import run_command
 from hermes_desktop.commands.parsing import TypedCommand, parse_command
 from hermes_desktop.commands.registry import CommandDef, resolve_command
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
@@ -240,7 +240,7 @@ class CommandDispatch:
             aside=_on_own_thread,
         )
         try:
-            return await do_command(command, context)
+            return await run_command(command, context)
         except Exception as error:  # a bug, but the sender still gets a reply
             log.exception("The command %s failed", command.name)
             return CommandReply(

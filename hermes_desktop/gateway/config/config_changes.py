@@ -79,7 +79,9 @@ class ConfigReplaced:
     after_restart: tuple[str, ...] = ()
 
 
-def usable_now(old: GatewayConfig, new: GatewayConfig) -> tuple[GatewayConfig, tuple[str, ...]]:
+def split_live_changes(
+    old: GatewayConfig, new: GatewayConfig
+) -> tuple[GatewayConfig, tuple[str, ...]]:
     """Return the settings that can be applied now, and the keys that need a restart.
 
     A secret in the keyring that is currently unavailable stays as it was: an open connection is not

@@ -24,7 +24,7 @@ _REASON_LENGTH = 200
 _DEAD = frozenset({"forbidden", "not_found"})
 
 
-def is_deadly(kind: ErrorKind | None) -> bool:
+def means_unreachable(kind: ErrorKind | None) -> bool:
     """Return whether a platform's error means that a chat cannot be written to any more."""
     return kind in _DEAD
 

@@ -16,7 +16,7 @@ from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks
 from hermes_desktop.core.events import Notice
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.gateway.config.gateway_config import Platform
-from hermes_desktop.gateway.delivery.dead_targets import DeadTargets, is_deadly
+from hermes_desktop.gateway.delivery.dead_targets import DeadTargets, means_unreachable
 from hermes_desktop.gateway.delivery.delivery_ledger import DeliveryLedger
 from hermes_desktop.gateway.delivery.sending import (
     AdapterOf,
@@ -167,7 +167,7 @@ class Deliverer:
     async def _see_to(self, ledger: DeliveryLedger, platform: Platform, owed: Obligation) -> int:
         """Deliver one owed reply, or abandon it; return the number of delivered replies."""
         reply = _of_obligation(platform, owed, self._cleaned(platform, owed.content))
-        hopeless = ledger.why_hopeless(owed)
+        hopeless = ledger.abandon_reason(owed)
         if hopeless:
             await self._give_up(owed.obligation_id, reply, owed.last_error or hopeless)
         elif ledger.was_tried_again_lately(owed, self._manners.later_s):
@@ -235,13 +235,13 @@ class Deliverer:
         return result
 
     async def _settle(self, reply: Reply, name: str | None, result: SendResult) -> None:
-        if self._dead is not None and (result.success or is_deadly(result.error_kind)):
+        if self._dead is not None and (result.success or means_unreachable(result.error_kind)):
             await self._workers.run(_note_target, self._dead, reply, result)
         if result.success:
             await self._note_state(name, "delivered")
             return
         log.warning("%s did not take a text: %s", reply.platform.value, result.error)
-        if name is None or is_deadly(result.error_kind):
+        if name is None or means_unreachable(result.error_kind):
             await self._give_up(name, reply, result.error or "it was not taken")
             return
         surely_not_there = result.retryable and not reply.maybe_twice

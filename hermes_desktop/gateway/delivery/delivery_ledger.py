@@ -130,7 +130,7 @@ class DeliveryLedger:
             and (each.owner == us or not is_running(each.owner))
         ]
 
-    def why_hopeless(self, owed: Obligation) -> str:
+    def abandon_reason(self, owed: Obligation) -> str:
         """Return why a reply is not to be retried; "" if it is."""
         if self._clock.time() - owed.created_at > MOST_AGE_S:
             return "it is too old"

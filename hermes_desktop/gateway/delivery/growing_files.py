@@ -23,7 +23,7 @@ Place = tuple[str, str, str]
 """Platform, chat, message."""
 
 
-class GrowingFiles:
+class IncompleteMessages:
     """The list of a home. Blocking; any thread. What cannot be read or written is skipped.
 
     Args:

@@ -43,7 +43,7 @@ class Ticket:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOver:
+class UnprocessedMessages:
     """The messages that an ended gateway did not process.
 
     Attributes:
@@ -128,13 +128,13 @@ class Inbox:
             await self._asking(lambda: store.finish(row_id))
             self._open.discard(row_id)
 
-    async def left_over(self) -> LeftOver:
+    async def left_over(self) -> UnprocessedMessages:
         """Return what an earlier run did not process. To be called before platforms are connected.
 
         The messages returned as waiting or cut off are claimed until :meth:`finished`.
         """
         if self._store is None:
-            return LeftOver()
+            return UnprocessedMessages()
         _, found = await self._asking(self._sort_left_over)
         for ticket in (*found.waiting, *found.cut_off) if found else ():
             if ticket.row_id is not None:
@@ -142,7 +142,7 @@ class Inbox:
             source = ticket.event.source
             if source is not None:
                 self._is_new(ticket.event, source)
-        return found or LeftOver()
+        return found or UnprocessedMessages()
 
     async def prune(self) -> None:
         """Prune what is settled and old, in the inbox and in the outbox."""
@@ -171,17 +171,17 @@ class Inbox:
 
     # On a worker thread
 
-    def _sort_left_over(self) -> LeftOver:
+    def _sort_left_over(self) -> UnprocessedMessages:
         store = self._store
         if store is None:
-            return LeftOver()
+            return UnprocessedMessages()
         us = store.owner
         waiting: list[Ticket] = []
         cut_off: list[Ticket] = []
         too_old: list[Ticket] = []
         overtaken: list[Ticket] = []
         replies = 0
-        for row in store.not_dealt_with():
+        for row in store.unhandled_messages():
             if row.id in self._open or (row.owner != us and is_running(row.owner)):
                 continue
             ticket = _ticket(row)
@@ -200,10 +200,12 @@ class Inbox:
                 message_id = ticket.event.message_id
                 said = row.state == "begun" and store.prompt_is_stored(row, message_id)
                 (cut_off if said else waiting).append(ticket)
-                if said and store.is_overtaken(row, message_id):
+                if said and store.has_other_unanswered(row, message_id):
                     overtaken.append(ticket)
         store.prune()
-        return LeftOver(tuple(waiting), tuple(cut_off), replies, tuple(too_old), tuple(overtaken))
+        return UnprocessedMessages(
+            tuple(waiting), tuple(cut_off), replies, tuple(too_old), tuple(overtaken)
+        )
 
 
 def _came_elsewhere(store: DeliveryStore, row: InboxRow, ticket: Ticket) -> bool:

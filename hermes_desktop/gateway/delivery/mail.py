@@ -15,11 +15,11 @@ from hermes_desktop.gateway.delivery.inbound_dedup import Inbox
 from hermes_desktop.gateway.delivery.sending import AdapterOf, SendingManners
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Owner
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 
 @dataclass(frozen=True, slots=True)
-class Mail:
+class DeliveryParts:
     """Inbox and outbox of a gateway."""
 
     inbox: Inbox
@@ -27,7 +27,7 @@ class Mail:
 
 
 @dataclass(frozen=True, slots=True)
-class MailParts:
+class DeliveryDependencies:
     """The dependencies of a hosted gateway's inbox and outbox.
 
     Attributes:
@@ -39,7 +39,7 @@ class MailParts:
 
     home: Path
     db: SessionDB
-    own: OwnStore
+    own: DesktopDatabase
     owner: Callable[[], Owner]
     workers: WorkerThreads
     redactor: SecretRedactor | None = None
@@ -50,8 +50,10 @@ class MailParts:
 
 
 def open_mail(
-    parts: MailParts, adapter_of: AdapterOf, redelivered: Callable[[str], None] = lambda _: None
-) -> Mail:
+    parts: DeliveryDependencies,
+    adapter_of: AdapterOf,
+    redelivered: Callable[[str], None] = lambda _: None,
+) -> DeliveryParts:
     """Assemble inbox and outbox. Opens nothing yet.
 
     Args:
@@ -61,7 +63,7 @@ def open_mail(
     """
     store = DeliveryStore(parts.db, parts.own, parts.owner, clock=parts.clock)
     ledger = DeliveryLedger(store, parts.workers, clock=parts.clock)
-    return Mail(
+    return DeliveryParts(
         Inbox(store, parts.workers, clock=parts.clock),
         Deliverer(
             adapter_of,

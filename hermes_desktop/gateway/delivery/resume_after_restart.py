@@ -41,7 +41,7 @@ GIVEN_UP = (
 BACK = "The gateway runs again."
 
 
-class Fate(enum.Enum):
+class ResumeDecision(enum.Enum):
     """The treatment of a chat whose reply may have been interrupted."""
 
     CONTINUE = "continue"
@@ -57,7 +57,7 @@ class Fate(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class CutOff:
+class InterruptedChat:
     """A chat whose reply may have been interrupted.
 
     Attributes:
@@ -79,21 +79,21 @@ class CutOff:
     fresh: bool
     ended: bool = False
 
-    def fate(self, *, inbox_kept: bool) -> Fate:
+    def fate(self, *, inbox_kept: bool) -> ResumeDecision:
         """Decide how to treat the chat.
 
         Args:
             inbox_kept: Messages that were not stored in their session are kept elsewhere.
         """
         if not self.open_request and not self.certain:
-            return Fate.SETTLE
+            return ResumeDecision.SETTLE
         if not self.fresh:
-            return Fate.LEAVE
+            return ResumeDecision.LEAVE
         if self.attempts >= MAX_ATTEMPTS:
-            return Fate.GIVE_UP
+            return ResumeDecision.GIVE_UP
         if self.open_request:
-            return Fate.TELL if self.ended else Fate.CONTINUE
-        return Fate.SETTLE if inbox_kept else Fate.TELL
+            return ResumeDecision.TELL if self.ended else ResumeDecision.CONTINUE
+        return ResumeDecision.SETTLE if inbox_kept else ResumeDecision.TELL
 
 
 def note_for(unanswered: str) -> str:

@@ -16,7 +16,7 @@ from hermes_desktop.core.files import file_lock
 from hermes_desktop.core.files.atomic_files import write_text_atomic
 from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.gateway.runtime_files import process_facts
-from hermes_desktop.gateway.runtime_files.identity_files import read_plain
+from hermes_desktop.gateway.runtime_files.identity_files import read_plain_file
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ def _started_at(pid: int) -> float | None:
 
 def _entries(path: Path) -> list[Entry]:
     try:
-        data = json.loads(read_plain(path))
+        data = json.loads(read_plain_file(path))
     except (FileNotFoundError, ValueError, RecursionError):
         return []
     entries = data.get("entries") if isinstance(data, dict) else None

@@ -83,7 +83,7 @@ class Identity:
         self._home = home
         self._parent = parent
         self._record = GatewayRecord(pid, tuple(argv), process_facts.start_time(pid), str(home))
-        self._lock = files.PlantedLock(home, self._record)
+        self._lock = files.GatewayLockFile(home, self._record)
         self._state: dict[str, Any] = {
             "gateway_state": "starting",
             "exit_reason": None,

@@ -305,7 +305,7 @@ class GatewayIdentity:
     def _process_ended(self) -> None:
         """Handle an end without ``bye``: killed, or (on Windows) stopped."""
         now = self._clock.time()
-        kind = identity_files.told_to_go(self._paths.home, self._record, now=now)
+        kind = identity_files.stop_marker_kind(self._paths.home, self._record, now=now)
         self._drop_process()
         if self._released is not None:
             self._finish_release(in_order=False)

@@ -21,7 +21,7 @@ CONTEST_WINDOW_S = 600.0
 MOST_TAKE_OVERS = 2
 
 
-class TakeOver:
+class HomeTakeover:
     """Takeover of a home from another gateway.
 
     A gateway that comes back after two stops within ten minutes is presumably kept running on
@@ -68,7 +68,7 @@ class TakeOver:
             return NotHere("contested", "Something starts the other gateway again and again.")
         gateway = self._identity.foreign
         if gateway is not None and gateway.record.is_live():
-            problem = self._send_away(gateway, cancel, progress)
+            problem = self._stop_other(gateway, cancel, progress)
             if problem and gateway.record.is_live():
                 return NotHere("not_stopped", problem)
             self._times.append(now)
@@ -77,7 +77,7 @@ class TakeOver:
         progress("Claiming the home.")
         return self._identity.claim(despite_service=despite_service, despite_recent_stop=True)
 
-    def _send_away(
+    def _stop_other(
         self, gateway: ForeignGateway, cancel: threading.Event, progress: Callable[[str], None]
     ) -> str:
         """Stop the other gateway; return why it is still running, or ""."""

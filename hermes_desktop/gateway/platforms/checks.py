@@ -22,7 +22,7 @@ _LEAVE_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class CheckAnswer:
+class CheckResult:
     """A platform's response to our settings.
 
     Attributes:
@@ -40,7 +40,7 @@ class CheckAnswer:
     hint: str = ""
 
 
-PlatformCheck = Callable[[PlatformConfig, "AdapterContext"], Awaitable[CheckAnswer]]
+PlatformCheck = Callable[[PlatformConfig, "AdapterContext"], Awaitable[CheckResult]]
 """Checks the settings on a platform, without receiving or sending messages there.
 
 Runs on the event loop, beside an adapter that may be connected with the same token, which it must
@@ -50,7 +50,7 @@ time-out and cancels it.
 """
 
 
-async def connect_once(adapter: "PlatformAdapter", within_s: float) -> CheckAnswer:
+async def connect_once(adapter: "PlatformAdapter", within_s: float) -> CheckResult:
     """Connect and disconnect a new adapter, where a platform has no check of its own.
 
     Messages that arrive meanwhile are not accepted, so that the server delivers them again.
@@ -73,29 +73,29 @@ async def connect_once(adapter: "PlatformAdapter", within_s: float) -> CheckAnsw
     failure = adapter.fatal_error
     if failure is not None:
         kind: CheckKind = "unreachable" if failure.retryable else "refused"
-        return CheckAnswer(kind, words=failure.message)
+        return CheckResult(kind, words=failure.message)
     if not connected:
-        return CheckAnswer("unreachable", words="It could not be connected.")
-    return CheckAnswer("ok")
+        return CheckResult("unreachable", words="It could not be connected.")
+    return CheckResult("ok")
 
 
-async def answered(asking: Awaitable[CheckAnswer]) -> CheckAnswer:
+async def answered(asking: Awaitable[CheckResult]) -> CheckResult:
     """Await a check; its exceptions become results."""
     try:
         return await asking
     except ImportError as error:
         words = f"It needs {error.name or 'a package'}, which is not installed."
-        return CheckAnswer("missing_package", words=words)
+        return CheckResult("missing_package", words=words)
     except TimeoutError:
-        return CheckAnswer("unreachable", words="It did not answer in time.")
+        return CheckResult("unreachable", words="It did not answer in time.")
     except OSError as error:
-        return CheckAnswer("unreachable", words=error.strerror or type(error).__name__)
+        return CheckResult("unreachable", words=error.strerror or type(error).__name__)
     except HermesError as error:
         words = " ".join(part for part in (error.title, error.detail) if part)
-        return CheckAnswer("misconfigured", words=words, hint=error.hint)
+        return CheckResult("misconfigured", words=words, hint=error.hint)
     except Exception:
         log.exception("Checking a platform failed")
-        return CheckAnswer("misconfigured", words="Checking it failed; the log says how.")
+        return CheckResult("misconfigured", words="Checking it failed; the log says how.")
 
 
 async def _leave(adapter: "PlatformAdapter", bounded: BoundedCalls) -> None:

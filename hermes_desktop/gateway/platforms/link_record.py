@@ -12,8 +12,8 @@ from hermes_desktop.gateway.identity.token_locks import TokenOwner
 from hermes_desktop.gateway.platforms import liveness
 from hermes_desktop.gateway.platforms.base import LastHeard, PlatformAdapter
 from hermes_desktop.gateway.platforms.reconnect import Backoff, LinkTiming
-from hermes_desktop.gateway.platforms.sleep_watch import Gap
-from hermes_desktop.gateway.platforms.token_gate import TokenGate, in_use_words
+from hermes_desktop.gateway.platforms.sleep_watch import SuspendedTime
+from hermes_desktop.gateway.platforms.token_gate import TokenLockClient, in_use_text
 
 LinkState = Literal["connecting", "up", "retrying", "paused", "fatal"]
 
@@ -37,10 +37,10 @@ class LinkTools:
     remove: Callable[[PlatformAdapter], None]
     changed: Callable[[], None]
     connected: Callable[[Platform], None]
-    outage: Callable[[PlatformAdapter, Gap], None]
+    outage: Callable[[PlatformAdapter, SuspendedTime], None]
     clock: Clock
     timing: LinkTiming
-    tokens: TokenGate | None = None
+    tokens: TokenLockClient | None = None
 
 
 class LinkRecord:
@@ -106,7 +106,7 @@ class LinkRecord:
 
     def token_lost(self, owner: TokenOwner) -> None:
         """Stop using the token because another process took it, and retry later."""
-        self._note("token_in_use", in_use_words(owner))
+        self._note("token_in_use", in_use_text(owner))
         if self._adapter is not None:
             self._adapter.set_fatal_error(self._code, self._detail, retryable=True)
         self._kick.set()

@@ -16,8 +16,8 @@ from hermes_desktop.gateway.platforms.base import (
 )
 from hermes_desktop.gateway.platforms.link_record import LinkRecord, LinkState, LinkTools
 from hermes_desktop.gateway.platforms.not_taken import not_taken
-from hermes_desktop.gateway.platforms.sleep_watch import Gap
-from hermes_desktop.gateway.platforms.token_gate import TokenGate, in_use_words
+from hermes_desktop.gateway.platforms.sleep_watch import SuspendedTime
+from hermes_desktop.gateway.platforms.token_gate import TokenLockClient, in_use_text
 
 __all__ = ["LinkTools", "PlatformLink"]
 
@@ -29,7 +29,7 @@ _FIRST_WORD_S = 0.5
 """Poll interval for the first message of a server that accepted the connection."""
 
 
-class _CalledAwayError(Exception):
+class _SupersededError(Exception):
     """The current step was superseded by a new request."""
 
 
@@ -67,7 +67,7 @@ class PlatformLink(LinkRecord):
         finally:
             await self._let_go()
             await self._free_token()
-            await self._keep_token()
+            await self._cancel_deferred_release()
 
     async def _next_step(self) -> None:
         self._kick.clear()
@@ -95,7 +95,7 @@ class PlatformLink(LinkRecord):
         self._enter("connecting")
         try:
             await self._unless_called_away(self._connect())
-        except _CalledAwayError:  # the request that superseded this step settles the link
+        except _SupersededError:  # the request that superseded this step settles the link
             await self._let_go()
             return
         except _FailedError as failure:
@@ -163,10 +163,10 @@ class PlatformLink(LinkRecord):
             await self._free_token()
         if tokens is None or adapter.token is None:
             return
-        await self._keep_token(adapter.token)
+        await self._cancel_deferred_release(adapter.token)
         owner = await tokens.acquire(adapter.token, self.platform.value)
         if owner is not None:
-            raise _FailedError("token_in_use", in_use_words(owner))
+            raise _FailedError("token_in_use", in_use_text(owner))
         self._token = adapter.token
 
     async def _free_token(self) -> None:
@@ -182,11 +182,11 @@ class PlatformLink(LinkRecord):
         else:
             await self._tools.tokens.release(token)
 
-    async def _free_later(self, token: TokenIdentity, tokens: TokenGate) -> None:
+    async def _free_later(self, token: TokenIdentity, tokens: TokenLockClient) -> None:
         await self._bounded.ended()
         await tokens.release(token)
 
-    async def _keep_token(self, wanted: TokenIdentity | None = None) -> None:
+    async def _cancel_deferred_release(self, wanted: TokenIdentity | None = None) -> None:
         """Cancel the deferred release of a token that is used again or released with all others.
 
         Args:
@@ -210,7 +210,7 @@ class PlatformLink(LinkRecord):
                 self._tools.changed()
                 try:
                     alive = await self._unless_called_away(self._answers(adapter))
-                except _CalledAwayError:
+                except _SupersededError:
                     break
                 if not alive:
                     self._note("silent", "Its server did not answer.")
@@ -236,7 +236,7 @@ class PlatformLink(LinkRecord):
         self._enter("up")
         lost_at, self._lost_at = self._lost_at, None
         if self._adapter is not None and lost_at is not None:
-            gap = Gap(lost_at, now.wall)
+            gap = SuspendedTime(lost_at, now.wall)
             if gap.seconds >= self._timing.outage_told_s:
                 self._tools.outage(self._adapter, gap)
         self._was_connected = True
@@ -303,13 +303,13 @@ class PlatformLink(LinkRecord):
         """Await a coroutine unless a request supersedes it.
 
         Raises:
-            _CalledAwayError: The coroutine was cancelled.
+            _SupersededError: The coroutine was cancelled.
         """
         work = asyncio.get_running_loop().create_task(coroutine)
         try:
             while not work.done():
                 if self._paused or self._anew:
-                    raise _CalledAwayError
+                    raise _SupersededError
                 called = asyncio.ensure_future(self._kick.wait())
                 try:
                     await asyncio.wait({work, called}, return_when=asyncio.FIRST_COMPLETED)

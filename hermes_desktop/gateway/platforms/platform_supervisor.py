@@ -21,13 +21,13 @@ from hermes_desktop.gateway.platforms.platform_status import PlatformError, Plat
 from hermes_desktop.gateway.platforms.reconnect import LinkTiming
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
 from hermes_desktop.gateway.platforms.sleep_watch import (
-    Gap,
     SleepWatch,
+    SuspendedTime,
     boot_clock,
     outage_notice,
     sleep_notice,
 )
-from hermes_desktop.gateway.platforms.token_gate import TokenGate
+from hermes_desktop.gateway.platforms.token_gate import TokenLockClient
 from hermes_desktop.gateway.status import IdentityHolder
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class SupervisorWiring:
     connected: Callable[[Platform], Awaitable[None]] = _nothing
     notify: Callable[[Notice], None] = lambda _: None
     identity: IdentityHolder | None = None
-    tokens: TokenGate | None = None
+    tokens: TokenLockClient | None = None
 
 
 class PlatformSupervisor:
@@ -339,7 +339,7 @@ class PlatformSupervisor:
 
         self._after.start(tell(), name=f"after connecting {platform.value}")
 
-    def _woke(self, gap: Gap) -> None:
+    def _woke(self, gap: SuspendedTime) -> None:
         log.info("Nothing happened here for %.0f s; platforms are looked at", gap.seconds)
         adapters = [link.adapter for link in self._links.values() if link.adapter is not None]
         for link in self._links.values():
@@ -349,7 +349,7 @@ class PlatformSupervisor:
             self._wiring.notify(sleep_notice(gap, *_kept_and_lost(adapters)))
         self._changed()
 
-    def _outage(self, adapter: PlatformAdapter, gap: Gap) -> None:
+    def _outage(self, adapter: PlatformAdapter, gap: SuspendedTime) -> None:
         if gap.began_at < self._slept_until:  # already reported
             return
         kept = adapter.keeps_messages_while_away

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
-from hermes_desktop.gateway.platforms.checks import CheckAnswer
+from hermes_desktop.gateway.platforms.checks import CheckResult
 from hermes_desktop.gateway.platforms.reconnect import LinkTiming
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
 from hermes_desktop.gateway.platforms.telegram import packages
@@ -25,12 +25,12 @@ class Serving(Protocol):
         """Create an adapter; see :class:`AdapterRegistry`."""
         ...
 
-    async def check(self, config: PlatformConfig, context: AdapterContext) -> CheckAnswer:
+    async def check(self, config: PlatformConfig, context: AdapterContext) -> CheckResult:
         """Check the settings; see :data:`PlatformCheck`."""
         ...
 
 
-class _Late:
+class _LazyPlatform:
     """A platform whose module is loaded on first use."""
 
     def __init__(self, module: str) -> None:
@@ -42,7 +42,7 @@ class _Late:
     def make(self, config: PlatformConfig, context: AdapterContext) -> PlatformAdapter:
         return self._serving.make(config, context)
 
-    async def check(self, config: PlatformConfig, context: AdapterContext) -> CheckAnswer:
+    async def check(self, config: PlatformConfig, context: AdapterContext) -> CheckResult:
         return await self._serving.check(config, context)
 
     @cached_property
@@ -55,7 +55,7 @@ def shipped_platforms(timing: LinkTiming | None = None) -> AdapterRegistry:
     """Return a registry with all of them."""
     registry = AdapterRegistry(timing=timing)
     for platform, module in _SERVED.items():
-        late = _Late(module)
+        late = _LazyPlatform(module)
         lacks = _LACKS.get(platform, lambda: "")
         registry.register(platform, late.make, late.check, lacks, late.load)
     return registry

@@ -21,7 +21,7 @@ def boot_clock() -> Callable[[], float] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class SuspendedTime:
     """A time in which the program did not run, in seconds since the epoch."""
 
     began_at: float
@@ -55,7 +55,7 @@ class SleepWatch:
         self._seen = self._now()
 
     async def run(
-        self, woke: Callable[[Gap], None], each_time: Callable[[], None] = lambda: None
+        self, woke: Callable[[SuspendedTime], None], each_time: Callable[[], None] = lambda: None
     ) -> None:
         """Check until cancelled.
 
@@ -71,20 +71,20 @@ class SleepWatch:
                 woke(gap)
             each_time()
 
-    def look(self) -> Gap | None:
+    def look(self) -> SuspendedTime | None:
         """Return the gap if much more time than expected has passed since the last check."""
         before, self._seen = self._seen, self._now()
         passed = max(new - old for new, old in zip(self._seen, before, strict=True))
         if passed - self._tick_s < LEAST_S:
             return None
         wall = self._seen[0]
-        return Gap(wall - passed, wall)
+        return SuspendedTime(wall - passed, wall)
 
     def _now(self) -> tuple[float, float, float]:
         return self._clock.time(), self._clock.monotonic(), self._boot_time()
 
 
-def sleep_notice(gap: Gap, kept: Iterable[str], lost: Iterable[str]) -> Notice:
+def sleep_notice(gap: SuspendedTime, kept: Iterable[str], lost: Iterable[str]) -> Notice:
     """Return the notice about a sleep, and what happened to messages meanwhile.
 
     Args:
@@ -97,7 +97,7 @@ def sleep_notice(gap: Gap, kept: Iterable[str], lost: Iterable[str]) -> Notice:
     )
 
 
-def outage_notice(platform: str, gap: Gap, *, kept: bool) -> Notice:
+def outage_notice(platform: str, gap: SuspendedTime, *, kept: bool) -> Notice:
     """Return the notice about a platform's outage, and what happened to messages meanwhile."""
     return Notice(
         "info" if kept else "warning",
@@ -117,7 +117,7 @@ def _what_became(kept: Iterable[str], lost: Iterable[str]) -> str:
     return " ".join(parts)
 
 
-def span(gap: Gap) -> str:
+def span(gap: SuspendedTime) -> str:
     """Return ``22:10 to 07:45``, with dates when more than a day lies between."""
     form = "%H:%M" if gap.seconds < _DAY_S else "%Y-%m-%d %H:%M"
     began, ended = (

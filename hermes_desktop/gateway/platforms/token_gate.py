@@ -13,7 +13,7 @@ from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 log = logging.getLogger(__name__)
 
 
-class TokenGate(Protocol):
+class TokenLockClient(Protocol):
     """Grants exclusive use of tokens."""
 
     async def acquire(self, token: TokenIdentity, platform: str) -> TokenOwner | None:
@@ -25,7 +25,7 @@ class TokenGate(Protocol):
         ...
 
 
-class LockedTokens:
+class AsyncTokenLocks:
     """The token locks of this machine, held in the name of the identity process.
 
     Args:
@@ -65,7 +65,7 @@ class LockedTokens:
             log.warning("The lock of a token cannot be given back: %s", error)
 
 
-def in_use_words(owner: TokenOwner) -> str:
+def in_use_text(owner: TokenOwner) -> str:
     """Return who uses a token, as a sentence."""
     if owner.record.pid <= 0:
         return "Another program uses its token."

@@ -59,7 +59,7 @@ class BackgroundTask:
 
 
 @dataclass(frozen=True, slots=True)
-class CutOffTask:
+class InterruptedTask:
     """A task of an earlier run that was interrupted."""
 
     id: str
@@ -102,7 +102,7 @@ class TaskFile:
         except OSError as error:
             log.warning("Background tasks cannot be noted: %s", error)
 
-    def take(self) -> tuple[CutOffTask, ...]:
+    def take(self) -> tuple[InterruptedTask, ...]:
         """Return the tasks that an earlier run did not finish, and delete the file."""
         try:
             with self._path.open(encoding="utf-8") as stream:
@@ -117,9 +117,9 @@ class TaskFile:
         return tuple(each for each in map(_cut_off, entries) if each is not None)
 
 
-def _cut_off(entry: Any) -> CutOffTask | None:
+def _cut_off(entry: Any) -> InterruptedTask | None:
     try:
-        return CutOffTask(
+        return InterruptedTask(
             str(entry["id"]),
             str(entry["session_key"]),
             str(entry["session_id"]),
@@ -146,7 +146,7 @@ def failure_words(task: BackgroundTask, why: str) -> str:
     return f"Background task “{task.words}” came to nothing: {why}"
 
 
-def cut_off_words(task: CutOffTask, prefix: str) -> str:
+def cut_off_words(task: InterruptedTask, prefix: str) -> str:
     """Return the message for a chat whose task was interrupted by the end of the program."""
     return (
         f"Background task “{first_words(task.prompt)}” was cut off because the program ended. What "

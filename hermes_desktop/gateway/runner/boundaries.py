@@ -12,14 +12,14 @@ from hermes_desktop import plugins
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.concurrency.bounded_calls import BoundedCalls
 from hermes_desktop.gateway.runner.runner_state import EventHooks
-from hermes_desktop.plugins.hooks import giving_reason
+from hermes_desktop.plugins.hooks import boundary_reason_set
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 
-class Boundaries:
+class SessionHooks:
     """Notifier of session boundaries. Used on the event loop; has its own thread while it is open.
 
     Args:
@@ -42,7 +42,7 @@ class Boundaries:
             The results of the callbacks; empty after a time-out.
         """
         try:
-            with giving_reason(reason):
+            with boundary_reason_set(reason):
                 return await self._workers.run_within(
                     self._limit_s, lambda: plugins.invoke_hook(name, **kwargs)
                 )

@@ -13,7 +13,7 @@ from hermes_desktop.commands.context import Sender
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.access.command_access import command_access
 from hermes_desktop.gateway.config.gateway_config import Platform
-from hermes_desktop.gateway.runner.chat_attendant import ChatAttendant, where_words
+from hermes_desktop.gateway.runner.chat_attendant import ChatRequestPresenter, where_words
 from hermes_desktop.gateway.session import SessionSource
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def question(request: ApprovalRequest, seconds: float, prefix: str) -> str:
     )
 
 
-class ChatApprovals(ChatAttendant[ApprovalRequest, Answered]):
+class ChatApprovals(ChatRequestPresenter[ApprovalRequest, Answered]):
     """Approval requests in the chats of one runner.
 
     Args:

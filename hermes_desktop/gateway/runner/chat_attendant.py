@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from hermes_desktop.agent.tools.asking.waiting_room import Attendant, WaitingRoom, Waits
+from hermes_desktop.agent.tools.asking.waiting_room import Attendant, RequestQueue, Waits
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.messages import Question
 
@@ -16,7 +16,7 @@ Q = TypeVar("Q", bound=Waits)
 A = TypeVar("A")
 
 
-class ChatAttendant(Generic[Q, A]):
+class ChatRequestPresenter(Generic[Q, A]):
     """Presenter of a queue's requests in the chats of one runner.
 
     Args:
@@ -32,7 +32,7 @@ class ChatAttendant(Generic[Q, A]):
     def __init__(
         self,
         runner: "GatewayRunner",
-        room: WaitingRoom[Q, A],
+        room: RequestQueue[Q, A],
         asks: Callable[[Q, str], str],
         over: Callable[[Q, A, str], str],
         buttons: Callable[[Q], tuple[tuple[str, str], ...]] = lambda _: (),

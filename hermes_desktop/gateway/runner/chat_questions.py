@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from hermes_desktop.agent.tools.asking.question_queue import Question, QuestionQueue, QuestionReply
 from hermes_desktop.commands.parsing import parse_command
 from hermes_desktop.gateway.platforms.base import MessageEvent
-from hermes_desktop.gateway.runner.chat_attendant import ChatAttendant, where_words
+from hermes_desktop.gateway.runner.chat_attendant import ChatRequestPresenter, where_words
 
 if TYPE_CHECKING:
     from hermes_desktop.gateway.run import GatewayRunner
 
 
-def question_words(question: Question, prefix: str) -> str:
+def question_text(question: Question, prefix: str) -> str:
     """Return the text of a question for a chat."""
     lines = [question.text]
     lines += [f"{number}. {choice}" for number, choice in enumerate(question.choices, 1)]
@@ -19,7 +19,7 @@ def question_words(question: Question, prefix: str) -> str:
     return "\n".join([*lines, "", f"Answer {how}; {prefix}stop ends what I am doing."])
 
 
-class ChatQuestions(ChatAttendant[Question, QuestionReply]):
+class ChatQuestions(ChatRequestPresenter[Question, QuestionReply]):
     """Questions in the chats of one runner. The answer is the next message of the same sender.
 
     Args:
@@ -28,7 +28,7 @@ class ChatQuestions(ChatAttendant[Question, QuestionReply]):
     """
 
     def __init__(self, runner: "GatewayRunner", queue: QuestionQueue) -> None:
-        super().__init__(runner, queue, question_words, _end, _buttons)
+        super().__init__(runner, queue, question_text, _end, _buttons)
         self._queue = queue
 
     def answer(self, event: MessageEvent, session_key: str) -> bool:

@@ -1,6 +1,6 @@
 """Messages about session resets, requested or forced."""
 
-from hermes_desktop.gateway.sessions.session_notes import way_back
+from hermes_desktop.gateway.sessions.session_notes import resume_hint
 
 NOWHERE = "Session reset: there was nothing to reset here."
 
@@ -28,7 +28,7 @@ def begun_anew(previous: str | None, info: str, problem: str = "") -> str:
     """
     lines = [
         "Session reset. The next message begins a new session.",
-        way_back(previous) if previous is not None else "",
+        resume_hint(previous) if previous is not None else "",
         f"It has no name: {problem}" if problem else "",
         info,
     ]

@@ -15,7 +15,7 @@ from typing import Any
 
 from hermes_desktop.commands.context import Work
 from hermes_desktop.core.concurrency.background_tasks import TaskSet
-from hermes_desktop.core.concurrency.keyed_locks import GivenUpError
+from hermes_desktop.core.concurrency.keyed_locks import WaitAbandonedError
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import OFFERED_SESSION, Notice, TurnStarted
 from hermes_desktop.core.ids import new_session_id
@@ -28,7 +28,7 @@ from hermes_desktop.gateway.runner.background_tasks import (
     MOST_TASKS,
     MOST_TOGETHER,
     BackgroundTask,
-    CutOffTask,
+    InterruptedTask,
     TaskFile,
     cut_off_words,
     failure_words,
@@ -36,7 +36,7 @@ from hermes_desktop.gateway.runner.background_tasks import (
     result_words,
     too_many_tasks,
 )
-from hermes_desktop.gateway.runner.runner_mail import RunnerMail
+from hermes_desktop.gateway.runner.runner_mail import RunnerDelivery
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turns import turn_outcome
 from hermes_desktop.gateway.turns.agent_preparation import close_agents
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 END_REASON = "background_complete"
 
 
-class RunnerBackground(RunnerMail):
+class RunnerBackground(RunnerDelivery):
     """Background tasks. On the event loop, unless a method says otherwise.
 
     Attributes:
@@ -182,7 +182,7 @@ class RunnerBackground(RunnerMail):
             outcome = await self._outcome_of_task(task)
         except HermesError as error:
             outcome = turn_outcome.from_error(error)
-        except GivenUpError:  # ended before it started
+        except WaitAbandonedError:  # ended before it started
             outcome = turn_outcome.stopped()
         except asyncio.CancelledError:  # the runner stops; the next run reports the task
             self._finish_task(task, turn_outcome.stopped(rows=task.record.rows))
@@ -204,7 +204,7 @@ class RunnerBackground(RunnerMail):
             self._turn_leases.hold(task.session_id),
             locks.hold(task.session_id, unless=record.ending) if locks else nullcontext(),
             self._turn_slots,
-            self._one_of_the_places(task.session_id),
+            self._session_lease(task.session_id),
         ):
             if record.stop_requested or self._draining:
                 return turn_outcome.stopped()
@@ -323,13 +323,13 @@ class RunnerBackground(RunnerMail):
             if not await self._aside(self._was_over, task):
                 await self._tell_cut_off(task)
 
-    def _was_over(self, task: CutOffTask) -> bool:
+    def _was_over(self, task: InterruptedTask) -> bool:
         """Return whether its result was delivered before the program ended."""
         db = self._database()
         row = db.get_session(task.session_id)
         return row is not None and row["end_reason"] == END_REASON
 
-    async def _tell_cut_off(self, task: CutOffTask) -> None:
+    async def _tell_cut_off(self, task: InterruptedTask) -> None:
         source = task.source
         if source.platform is Platform.DESKTOP:
             self.bus.publish(

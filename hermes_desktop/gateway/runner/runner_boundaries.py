@@ -12,10 +12,10 @@ from hermes_desktop.gateway.access import refusals
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.runner import reset_replies
-from hermes_desktop.gateway.runner.boundaries import Boundaries, collect, emit
-from hermes_desktop.gateway.runner.runner_surface import RESET_REQUESTED, RunnerSurface
+from hermes_desktop.gateway.runner.boundaries import SessionHooks, collect, emit
+from hermes_desktop.gateway.runner.runner_surface import RESET_REQUESTED, RunnerOperations
 from hermes_desktop.gateway.session import SessionEntry, SessionSource
-from hermes_desktop.gateway.sessions.session_notes import ResetNote, way_back
+from hermes_desktop.gateway.sessions.session_notes import ResetNote, resume_hint
 from hermes_desktop.gateway.turns.agent_cache import PENDING
 from hermes_desktop.gateway.turns.agent_preparation import close_agents
 from hermes_desktop.gateway.turns.ephemeral_reply import EphemeralReply
@@ -27,13 +27,13 @@ CLEANUP_S = 30.0
 NOTICE_S = 15.0
 
 
-class RunnerBoundaries(RunnerSurface):
+class RunnerBoundaries(RunnerOperations):
     """Session boundaries: hooks, cleanup of the old session, and messages to the chat."""
 
     @cached_property
-    def boundaries(self) -> Boundaries:
+    def boundaries(self) -> SessionHooks:
         """The notifier of plugins, from the first call until the runner has stopped."""
-        return Boundaries()
+        return SessionHooks()
 
     def _open_threads(self) -> None:
         """Allow new worker threads after the runner had stopped."""
@@ -223,7 +223,7 @@ class RunnerBoundaries(RunnerSurface):
         await self._aside(self.session_store.take_fresh_reset, session_key)
         reason = "compression_exhausted"
         await self._cross(session_key, session_entry.origin, old_id, fresh.session_id, reason)
-        return f"{reset_replies.EXHAUSTED}\n{way_back(old_id)}"
+        return f"{reset_replies.EXHAUSTED}\n{resume_hint(old_id)}"
 
     # By the user, outside the chat
 

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 class RunnerBusy(RunnerSteering):
     """Interrupt, queue or refuse messages to busy chats; on the event loop."""
 
-    async def _meet_busy_chat(
+    async def _handle_busy_chat(
         self,
         event: MessageEvent,
         source: SessionSource,
@@ -154,13 +154,13 @@ class RunnerBusy(RunnerSteering):
         if record.unwanted or self._draining:
             return await super()._outcome(event, source, adapter, record)
         try:
-            async with self._one_of_the_places(record.session_id or record.session_key):
+            async with self._session_lease(record.session_id or record.session_key):
                 return await super()._outcome(event, source, adapter, record)
         except BusyError as error:
             return turn_outcome.from_error(error)
 
     @contextlib.asynccontextmanager
-    async def _one_of_the_places(self, name: str) -> AsyncIterator[None]:
+    async def _session_lease(self, name: str) -> AsyncIterator[None]:
         """Hold one of the leases that all programs share, where their number is limited.
 
         Raises:

@@ -17,7 +17,7 @@ from hermes_desktop.gateway.turns.busy_messages import MAX_QUEUED
 from hermes_desktop.gateway.turns.inbound_text import inbound_text
 from hermes_desktop.gateway.turns.turn import TurnRecord
 from hermes_desktop.gateway.turns.turn_outcome import TurnOutcome
-from hermes_desktop.gateway.turns.turn_places import TurnPlace, WaitingTurns
+from hermes_desktop.gateway.turns.turn_places import SlotLender, TurnSlot
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class RunnerClaims(RunnerBoundaries):
         try:
             async with (
                 self._turn_order.hold(session_key),
-                TurnPlace(self._turn_slots) as self._waiting_turns.places[session_key],
+                TurnSlot(self._turn_slots) as self._waiting_turns.places[session_key],
             ):
                 self._no_longer_waits(record)
                 self._begin(record)
@@ -140,9 +140,9 @@ class RunnerClaims(RunnerBoundaries):
             record.over.set()
 
     @cached_property
-    def _waiting_turns(self) -> WaitingTurns:
+    def _waiting_turns(self) -> SlotLender:
         """Lends out the slots of turns that wait for the user."""
-        return WaitingTurns(self._mark_waiting)
+        return SlotLender(self._mark_waiting)
 
     def _mark_waiting(self, session_key: str, waits: bool) -> None:  # noqa: FBT001 - what is told
         record = self._turns.get(session_key)
@@ -177,7 +177,7 @@ class RunnerClaims(RunnerBoundaries):
         """Hold the lease of the chat's session, which other chats or programs may share.
 
         Raises:
-            GivenUpError: The turn was ended while it waited.
+            WaitAbandonedError: The turn was ended while it waited.
         """
         place = self._waiting_turns.places.get(record.session_key)
 

@@ -11,7 +11,7 @@ from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.delivery import delivery
 from hermes_desktop.gateway.delivery.delivery import Reply
 from hermes_desktop.gateway.delivery.inbound_dedup import Inbox, Ticket
-from hermes_desktop.gateway.delivery.mail import Mail, MailParts, open_mail
+from hermes_desktop.gateway.delivery.mail import DeliveryDependencies, DeliveryParts, open_mail
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.runner import housekeeping, moved_chats
 from hermes_desktop.gateway.runner.runner_restoring import RunnerRestoring
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 _TIDYING_S = 3600.0
 
 
-class RunnerMail(RunnerRestoring):
+class RunnerDelivery(RunnerRestoring):
     """Accepts each message once and makes sure that replies arrive. On the event loop.
 
     Attributes:
@@ -34,7 +34,7 @@ class RunnerMail(RunnerRestoring):
         _moves: Pending moves of chats to another id.
     """
 
-    mail: Mail | None = None
+    mail: DeliveryParts | None = None
 
     @cached_property
     def _own_inbox(self) -> Inbox:
@@ -81,7 +81,7 @@ class RunnerMail(RunnerRestoring):
         except (HermesError, RuntimeError) as error:  # the latter: the runner stops
             log.warning("A chat cannot be followed to its new id: %s", error)
 
-    def use_mail(self, parts: MailParts) -> None:
+    def use_mail(self, parts: DeliveryDependencies) -> None:
         """Store messages and replies on the disk of a home. To be called before the start."""
         self.mail = open_mail(parts, self.adapters.get, self._redelivered)
         self.inbox_kept = True

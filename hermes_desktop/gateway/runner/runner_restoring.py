@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.delivery import resume_after_restart as resuming
-from hermes_desktop.gateway.delivery.resume_after_restart import CutOff, Fate
+from hermes_desktop.gateway.delivery.resume_after_restart import InterruptedChat, ResumeDecision
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.runner.runner_busy import RunnerBusy
 from hermes_desktop.gateway.runtime_files.restart_files import RestartFiles
@@ -82,7 +82,7 @@ class RunnerRestoring(RunnerBusy):
             log.warning("Chats that were cut off cannot be found: %s", error)
             return
         if self._cut_off or marked:
-            self._may_resume = files.note_boot(self.clock.time()) < resuming.MAX_BOOTS
+            self._may_resume = files.record_start(self.clock.time()) < resuming.MAX_BOOTS
         if not self._may_resume:
             log.error("The gateway was started several times in a minute; nothing is taken up")
 
@@ -111,17 +111,23 @@ class RunnerRestoring(RunnerBusy):
             return 0
         found = await self._aside(self._find_cut_off, platform)
         fates = {entry.session_key: self._fate(cut_off) for entry, cut_off in found}
-        continued = {key for key, fate in fates.items() if fate is Fate.CONTINUE}
+        continued = {key for key, fate in fates.items() if fate is ResumeDecision.CONTINUE}
         await self._aside(self._count_attempts, continued)
         for entry, _ in found:
             await self._deal_with(entry, fates[entry.session_key])
         return len(continued)
 
-    def _fate(self, cut_off: CutOff) -> Fate:
+    def _fate(self, cut_off: InterruptedChat) -> ResumeDecision:
         fate = cut_off.fate(inbox_kept=self.inbox_kept)
-        return Fate.LEAVE if fate is Fate.CONTINUE and not self._may_resume else fate
+        return (
+            ResumeDecision.LEAVE
+            if fate is ResumeDecision.CONTINUE and not self._may_resume
+            else fate
+        )
 
-    def _find_cut_off(self, platform: Platform | None) -> list[tuple[SessionEntry, CutOff]]:
+    def _find_cut_off(
+        self, platform: Platform | None
+    ) -> list[tuple[SessionEntry, InterruptedChat]]:
         """Return the chats to consider, with what is known of each. Blocks."""
         counts = self._restart_files.failure_counts() if self._restart_files is not None else {}
         return [
@@ -153,14 +159,14 @@ class RunnerRestoring(RunnerBusy):
             and self._is_user_authorized(entry.origin)
         )
 
-    def _describe(self, entry: SessionEntry, attempts: int) -> CutOff:
+    def _describe(self, entry: SessionEntry, attempts: int) -> InterruptedChat:
         certain = entry.session_key in self._cut_off
         last = next(iter(self._database().read_messages(entry.session_id, limit=1)), None)
         used = self.clock.now() - entry.updated_at
         said = timedelta(seconds=self.clock.time() - (last.timestamp if last else 0.0))
         open_request = resuming.wants_answer(last, certain=certain, settled=used < said)
         fresh_s = self.config.running.resume_fresh_s
-        return CutOff(
+        return InterruptedChat(
             session_key=entry.session_key,
             session_id=entry.session_id,
             certain=certain,
@@ -170,15 +176,15 @@ class RunnerRestoring(RunnerBusy):
             ended=entry.expiry_finalized,
         )
 
-    async def _deal_with(self, entry: SessionEntry, fate: Fate) -> None:
+    async def _deal_with(self, entry: SessionEntry, fate: ResumeDecision) -> None:
         """Apply the decision about a chat, once in this run."""
         source, session_key = entry.origin, entry.session_key
         adapter = self.adapters.get(source.platform) if source is not None else None
-        done = fate is Fate.LEAVE or session_key in self._taken_up
+        done = fate is ResumeDecision.LEAVE or session_key in self._taken_up
         if source is None or adapter is None or done:
             return
         self._taken_up.add(session_key)
-        if fate is Fate.CONTINUE:
+        if fate is ResumeDecision.CONTINUE:
             # A request made in time is answered in its session, whatever the reset policy says now.
             await self._aside(self.session_store.update_session, session_key)
             event = MessageEvent(resuming.PROMPT, source=source, internal=True)
@@ -186,11 +192,14 @@ class RunnerRestoring(RunnerBusy):
             self._enqueue(event, source, adapter, note=note)
             return
         store = self.session_store
-        if fate is Fate.GIVE_UP:
+        if fate is ResumeDecision.GIVE_UP:
             await self._aside(store.suspend_session, session_key)
         await self._aside(store.clear_resume_pending, session_key)
         await self._aside(self._forget_attempts, session_key)
-        words = {Fate.TELL: resuming.SEND_AGAIN, Fate.GIVE_UP: resuming.GIVEN_UP}.get(fate)
+        words = {
+            ResumeDecision.TELL: resuming.SEND_AGAIN,
+            ResumeDecision.GIVE_UP: resuming.GIVEN_UP,
+        }.get(fate)
         if words is not None:  # not awaited: new messages must not wait for it
             told = self._deliver(MessageEvent(words, source=source), adapter, words)
             self._notices.start(told, name="tell of what was cut off")
@@ -265,13 +274,13 @@ class RunnerRestoring(RunnerBusy):
             "message_id": chat.message_id,
         }
         known = {name: value for name, value in facts.items() if value}
-        await self._aside(files.ask_for_notice, known)
+        await self._aside(files.store_notice_chat, known)
 
     async def _say_that_we_are_back(self) -> None:
         files = self._restart_files
         if files is None:
             return
-        chat = await self._aside(files.take_notice)
+        chat = await self._aside(files.pop_notice_chat)
         try:
             source = SessionSource.from_dict(chat)
         except (KeyError, ValueError, TypeError):

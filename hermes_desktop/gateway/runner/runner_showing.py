@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from hermes_desktop.core.concurrency.keyed_locks import GivenUpError
+from hermes_desktop.core.concurrency.keyed_locks import WaitAbandonedError
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.config.gateway_config import Platform
-from hermes_desktop.gateway.delivery.growing_files import GrowingFiles
+from hermes_desktop.gateway.delivery.growing_files import IncompleteMessages
 from hermes_desktop.gateway.delivery.growing_files import Place as GrowingPlace
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.platforms.messages import Question, Shown
@@ -26,7 +26,7 @@ _ASK_S = 20.0
 log = logging.getLogger(__name__)
 
 
-class RunnerShowing(RunnerClaims):
+class RunnerDisplay(RunnerClaims):
     """Typing signs and streamed replies.
 
     Attributes:
@@ -34,9 +34,9 @@ class RunnerShowing(RunnerClaims):
     """
 
     @cached_property
-    def _growing(self) -> GrowingFiles | None:
+    def _growing(self) -> IncompleteMessages | None:
         """The messages with incomplete replies; read from a file on first use."""
-        return GrowingFiles(self.home) if self.home is not None else None
+        return IncompleteMessages(self.home) if self.home is not None else None
 
     @cached_property
     def _streams(self) -> dict[str, ReplyStream]:
@@ -48,7 +48,7 @@ class RunnerShowing(RunnerClaims):
         """Fetch the attachments of a message that is answered now.
 
         Raises:
-            GivenUpError: The turn was ended and is not to be started later.
+            WaitAbandonedError: The turn was ended and is not to be started later.
         """
         fetching = asyncio.ensure_future(adapter.with_media(event))
         ending = asyncio.ensure_future(record.ending.wait())
@@ -57,7 +57,7 @@ class RunnerShowing(RunnerClaims):
             if not fetching.done():
                 if self._draining:  # the next run fetches it
                     return event
-                raise GivenUpError
+                raise WaitAbandonedError
             fetched = fetching.result()
         finally:
             fetching.cancel()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hermes_desktop.gateway.runner.chat_approvals import ChatApprovals
     from hermes_desktop.gateway.runner.chat_questions import ChatQuestions
     from hermes_desktop.gateway.turns.program_locks import ProgramLocks
-    from hermes_desktop.gateway.turns.turn_places import Room
+    from hermes_desktop.gateway.turns.turn_places import WaitQueue
 
 MAX_TURNS = 10
 SIDE_THREADS = 4
@@ -115,7 +115,7 @@ class RunnerState:
     clock: Clock = SystemClock()
     approvals: "ChatApprovals | None" = None
     questions: "ChatQuestions | None" = None
-    rooms: "tuple[Room, ...]" = ()
+    rooms: "tuple[WaitQueue, ...]" = ()
     command_dispatch: CommandDispatch | None = None
     event_hooks_s = 10.0
     program_locks: "ProgramLocks | None" = None

@@ -23,7 +23,7 @@ STOP_REQUESTED = "stop requested"
 RESET_REQUESTED = "session reset requested"
 
 
-class RunnerSurface(RunnerThinking):
+class RunnerOperations(RunnerThinking):
     """Stopping, queueing and querying turns."""
 
     async def _aside(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -9,7 +9,7 @@ from hermes_desktop.agent.thinking import chosen_of, config_of, stored
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.runner.runner_agents import RunnerAgents
-from hermes_desktop.gateway.turns.turn_outcome import TurnOutcome, with_words_before
+from hermes_desktop.gateway.turns.turn_outcome import TurnOutcome, with_prefix
 
 _MOST_SHOWN = 1500
 
@@ -82,4 +82,4 @@ class RunnerThinking(RunnerAgents):
             return outcome
         if len(thought) > _MOST_SHOWN:
             thought = thought[:_MOST_SHOWN].rstrip() + " …"
-        return with_words_before(outcome, f"💭 {thought}")
+        return with_prefix(outcome, f"💭 {thought}")

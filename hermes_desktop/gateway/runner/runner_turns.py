@@ -10,13 +10,13 @@ from hermes_desktop.agent.types import (
     ToolListener,
     TurnNews,
 )
-from hermes_desktop.core.concurrency.keyed_locks import GivenUpError
+from hermes_desktop.core.concurrency.keyed_locks import WaitAbandonedError
 from hermes_desktop.core.errors import HermesError, NotFoundError
 from hermes_desktop.core.events import TurnStarted
 from hermes_desktop.gateway.access.refusals import closing, no_database, timed_out
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
-from hermes_desktop.gateway.runner.runner_showing import RunnerShowing
+from hermes_desktop.gateway.runner.runner_showing import RunnerDisplay
 from hermes_desktop.gateway.session import SessionEntry, SessionSource
 from hermes_desktop.gateway.turns import agent_cache, hygiene, turn, turn_outcome, turn_watch
 from hermes_desktop.gateway.turns.agent_preparation import (
@@ -27,7 +27,7 @@ from hermes_desktop.gateway.turns.agent_preparation import (
 from hermes_desktop.gateway.turns.agents import AgentRequest, TurnAgent
 from hermes_desktop.gateway.turns.channel_models import channel_model
 from hermes_desktop.gateway.turns.turn import TurnRecord
-from hermes_desktop.gateway.turns.turn_moves import leases_followed
+from hermes_desktop.gateway.turns.turn_moves import follow_leases
 from hermes_desktop.gateway.turns.turn_outcome import TurnOutcome
 from hermes_desktop.state import SessionDB
 
@@ -37,7 +37,7 @@ MAX_TOLD = 500
 """Maximum length of the messages and replies passed to event hooks."""
 
 
-class RunnerTurns(RunnerShowing):
+class RunnerTurns(RunnerDisplay):
     """Turns. On the event loop, unless a method says otherwise."""
 
     async def _outcome(
@@ -56,7 +56,7 @@ class RunnerTurns(RunnerShowing):
             return turn_outcome.from_error(self._refusing)
         try:
             outcome = await self._run_turn(event, source, adapter, record)
-        except GivenUpError:
+        except WaitAbandonedError:
             outcome = self._outcome_of_waiting(record)
         except HermesError as error:
             log.warning("A turn failed: %s", error)
@@ -67,9 +67,9 @@ class RunnerTurns(RunnerShowing):
             else:
                 log.exception("A turn failed")
                 outcome = turn_outcome.from_error(error, rows=record.rows)
-        return self._as_told(record, outcome)
+        return self._reported_outcome(record, outcome)
 
-    def _as_told(self, record: TurnRecord, outcome: TurnOutcome) -> TurnOutcome:
+    def _reported_outcome(self, record: TurnRecord, outcome: TurnOutcome) -> TurnOutcome:
         """Return the outcome as it is reported to its chat."""
         if record.timed_out and outcome.outcome != "done":
             silence_s = self.config.running.agent_timeout_s
@@ -198,7 +198,7 @@ class RunnerTurns(RunnerShowing):
 
         relay = turn.DeltaRelay(record.turn_id, record.session_id, publish)
         try:
-            async with leases_followed(agent, self._turn_leases, self._notices):
+            async with follow_leases(agent, self._turn_leases, self._notices):
                 run = partial(turn.run, agent, record, source, relay)
                 result = await self._on_worker(record, run)
         finally:

@@ -73,7 +73,7 @@ class GatewayRecord(NamedTuple):
         }
 
 
-def read_plain(path: Path) -> str:
+def read_plain_file(path: Path) -> str:
     """Read a small plain file without blocking, even if it is a pipe or a device.
 
     Raises:
@@ -94,7 +94,7 @@ def read_plain(path: Path) -> str:
 def read_json(path: Path) -> Any:
     """Return the content of a small JSON file; None when it is missing, unreadable or not JSON."""
     try:
-        return json.loads(read_plain(path))
+        return json.loads(read_plain_file(path))
     except (OSError, ValueError, RecursionError):
         return None
 
@@ -162,7 +162,7 @@ def pending_markers(
     return found
 
 
-def told_to_go(
+def stop_marker_kind(
     home: Path, target: GatewayRecord | None, *, now: float
 ) -> Literal["takeover", "stop"] | None:
     """Return the meaning of the first marker for this process; None when there is none."""
@@ -203,7 +203,7 @@ class LockTakenError(Exception):
     """Another process holds the lock of this home."""
 
 
-class PlantedLock:
+class GatewayLockFile:
     """The lock file, created so that it is never visible without its content or its lock.
 
     A program that inspects a lock file in between takes it for a dead one and deletes it, so the

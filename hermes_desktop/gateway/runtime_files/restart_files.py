@@ -12,7 +12,7 @@ from typing import Any
 
 from hermes_desktop.core.files.atomic_files import write_text_atomic
 from hermes_desktop.core.files.private_files import make_private_folder
-from hermes_desktop.gateway.runtime_files.identity_files import read_plain
+from hermes_desktop.gateway.runtime_files.identity_files import read_plain_file
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class RestartFiles:
         """Record that this run ended in order."""
         self._write(CLEAN_END, "")
 
-    def note_boot(self, now: float) -> int:
+    def record_start(self, now: float) -> int:
         """Record a start that resumes chats; return the number of those in the last minute.
 
         Args:
@@ -78,7 +78,7 @@ class RestartFiles:
         else:
             self._remove(FAILURE_COUNTS)
 
-    def ask_for_notice(self, chat: Mapping[str, str]) -> None:
+    def store_notice_chat(self, chat: Mapping[str, str]) -> None:
         """Have the next run notify a chat that the gateway is back.
 
         Args:
@@ -86,7 +86,7 @@ class RestartFiles:
         """
         self._write(NOTIFY, json.dumps(dict(chat)))
 
-    def take_notice(self) -> dict[str, Any]:
+    def pop_notice_chat(self) -> dict[str, Any]:
         """Return and clear the chat to notify; empty when there is none."""
         chat = self._read(NOTIFY)
         self._remove(NOTIFY)
@@ -94,7 +94,7 @@ class RestartFiles:
 
     def _read(self, name: str) -> dict[str, Any]:
         try:
-            data = json.loads(read_plain(self._home / name))
+            data = json.loads(read_plain_file(self._home / name))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError) as error:

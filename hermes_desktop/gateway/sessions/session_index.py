@@ -14,7 +14,7 @@ from typing import Any
 
 from hermes_desktop.core.files.atomic_files import write_text_atomic
 from hermes_desktop.core.files.private_files import make_private_folder
-from hermes_desktop.gateway.runtime_files.identity_files import read_plain
+from hermes_desktop.gateway.runtime_files.identity_files import read_plain_file
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ def read_members(path: Path) -> dict[str, str]:
         UnreadableIndexError: It is not a JSON object.
     """
     try:
-        text = read_plain(path)
+        text = read_plain_file(path)
     except FileNotFoundError:
         return {}
     except UnicodeDecodeError as error:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class EntryKeeper:
+class EntryStore:
     """The entries by session key, and whether each may continue. See :class:`SessionStore`."""
 
     def __init__(  # noqa: PLR0913 - the first three and their order are given

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from hermes_desktop.gateway.config.gateway_config import Platform
-from hermes_desktop.gateway.sessions.session_keeping import EntryKeeper
+from hermes_desktop.gateway.sessions.session_keeping import EntryStore
 from hermes_desktop.gateway.sessions.session_notes import ResetNote, take_reset_note
 from hermes_desktop.gateway.sessions.session_records import SessionEntry, without_credentials
 from hermes_desktop.gateway.sessions.session_rows import attempt
@@ -14,7 +14,7 @@ from hermes_desktop.gateway.sessions.session_rows import attempt
 log = logging.getLogger(__name__)
 
 
-class EntryMarks(EntryKeeper):
+class EntryMarks(EntryStore):
     """The part of the session store that marks entries. Methods block; any thread."""
 
     def _change(

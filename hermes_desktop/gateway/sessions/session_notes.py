@@ -84,14 +84,14 @@ def _notice(reason: str, explanation: str, previous: str | None) -> str:
     lines = [
         explanation,
         "The earlier messages are kept, but I do not see them here.",
-        way_back(previous),
+        resume_hint(previous),
     ]
     if reason not in _ALWAYS_TOLD:
         lines.append("When this happens is set under session_reset in config.yaml.")
     return "\n".join(lines)
 
 
-def way_back(session_id: str | None) -> str:
+def resume_hint(session_id: str | None) -> str:
     """Return how to resume a session that was left, as text to be copied."""
     command = f"/resume {session_id}" if session_id else "/resume --all"
     return f"To continue the previous session, send: {command}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from hermes_desktop.core.errors import HermesError, StateUnavailableError
-from hermes_desktop.gateway.sessions.session_keeping import EntryKeeper
+from hermes_desktop.gateway.sessions.session_keeping import EntryStore
 from hermes_desktop.state.conversations import alternation
 from hermes_desktop.state.conversations.messages_table import MessageFields
 from hermes_desktop.state.records.sqlite_errors import MissingSessionError
@@ -32,7 +32,7 @@ class Rewound(TypedDict):
     target_text: str
 
 
-class Transcripts(EntryKeeper):
+class Transcripts(EntryStore):
     """The part of the store that appends to and rewrites sessions. Blocks; any thread."""
 
     _index_rebuilt = False

@@ -8,7 +8,7 @@ because the turn has started under it. Blocking; on the turn's worker thread.
 import logging
 from dataclasses import dataclass, replace
 
-from hermes_desktop.agent.compression.compression_turn import TurnRoom
+from hermes_desktop.agent.compression.compression_turn import ContextLimiter
 from hermes_desktop.agent.types import ToolListener
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.sessions.session_records import SessionEntry
@@ -55,7 +55,7 @@ def tidied(
         The agent with the current session; a failure is its ``warning``.
     """
     room = getattr(prepared.agent, "room", None)
-    if not isinstance(room, TurnRoom):
+    if not isinstance(room, ContextLimiter):
         return prepared
     session_id = entry.session_id
     room.listener = tell

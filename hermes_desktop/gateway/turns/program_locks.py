@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
-from hermes_desktop.core.concurrency.keyed_locks import GivenUpError
+from hermes_desktop.core.concurrency.keyed_locks import WaitAbandonedError
 from hermes_desktop.core.errors import BusyError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice
@@ -59,7 +59,7 @@ class ProgramLocks:
             waits: Called with a sentence about the lock's holder, whenever that changes.
 
         Raises:
-            GivenUpError: ``unless`` was set before the conversation was free.
+            WaitAbandonedError: ``unless`` was set before the conversation was free.
             StateError: The shared file cannot be read.
         """
         async with self._attempt(session_id) as attempt:
@@ -109,7 +109,7 @@ class ProgramLocks:
         await asyncio.wrap_future(given_back)
 
     def _tell_problem(self) -> None:
-        problem = self._locks.problem_to_tell()
+        problem = self._locks.take_problem()
         if problem:
             self._bus.publish(Notice("warning", *problem_words(problem), key=NOTICE_KEY))
 
@@ -147,4 +147,4 @@ async def _pause(unless: asyncio.Event | None) -> None:
         async with asyncio.timeout(LOOK_S):
             await unless.wait()
     if unless.is_set():
-        raise GivenUpError
+        raise WaitAbandonedError

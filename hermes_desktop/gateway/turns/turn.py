@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 from hermes_desktop.agent.types import (
     AgentResult,
-    CallBegun,
     CallNote,
     ContextNews,
     TextRetracted,
-    ToolNews,
+    ToolCallAnnounced,
+    ToolProgress,
 )
 from hermes_desktop.agent.types import TurnNews as AgentNews
 from hermes_desktop.core.events import ContextUsed, ToolFinished, ToolStarted, TurnDelta, TurnNote
@@ -28,7 +28,7 @@ DELTA_INTERVAL_S = 0.05
 
 DeltaKind = Literal["text", "reasoning", "retracted"]
 TurnNews = TurnDelta | ToolStarted | ToolFinished | ContextUsed | TurnNote
-_Told = ToolNews | ContextNews | CallNote
+_Told = ToolProgress | ContextNews | CallNote
 _Piece = tuple[DeltaKind, str] | _Told
 
 
@@ -124,7 +124,7 @@ class DeltaRelay:
         ids = (self._turn_id, self._session_id)
         if isinstance(piece, tuple):
             return TurnDelta(*ids, piece[1], piece[0])
-        if isinstance(piece, ToolNews):
+        if isinstance(piece, ToolProgress):
             return _tool_event(ids, piece)
         if isinstance(piece, ContextNews):
             sizes = (piece.used_tokens, piece.context_length, piece.threshold, piece.about)
@@ -132,7 +132,7 @@ class DeltaRelay:
         return TurnNote(*ids, piece.text, piece.lasting)
 
 
-def _tool_event(ids: tuple[str, str], news: ToolNews) -> ToolStarted | ToolFinished:
+def _tool_event(ids: tuple[str, str], news: ToolProgress) -> ToolStarted | ToolFinished:
     tool = (*ids, news.call_id, news.name, news.subject)
     if news.ok is None:
         return ToolStarted(*tool, step=news.step)
@@ -268,7 +268,7 @@ def run(
 
 
 def _hear(record: TurnRecord, relay: DeltaRelay, news: AgentNews) -> None:
-    if isinstance(news, CallBegun):
+    if isinstance(news, ToolCallAnnounced):
         record.touch()
         return
     if isinstance(news, TextRetracted):

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from hermes_desktop.core.concurrency.background_tasks import TaskSet
-from hermes_desktop.core.concurrency.keyed_locks import GivenUpError, KeyedLocks
+from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks, WaitAbandonedError
 
 
 @contextlib.asynccontextmanager
-async def leases_followed(agent: Any, leases: KeyedLocks, tasks: TaskSet) -> AsyncIterator[None]:
+async def follow_leases(agent: Any, leases: KeyedLocks, tasks: TaskSet) -> AsyncIterator[None]:
     """Hold the lease of each session that the agent moves to, until its turn is over.
 
     Args:
@@ -47,5 +47,5 @@ async def leases_followed(agent: Any, leases: KeyedLocks, tasks: TaskSet) -> Asy
 
 async def _quietly(holding: Any) -> None:
     # The lease was held by another turn until this one was over.
-    with contextlib.suppress(GivenUpError):
+    with contextlib.suppress(WaitAbandonedError):
         await holding

@@ -136,7 +136,7 @@ def answered(text: str) -> TurnOutcome:
     return TurnOutcome("done", delivery=text, reply=text, stored=False)
 
 
-def with_words_before(outcome: TurnOutcome, words: str) -> TurnOutcome:
+def with_prefix(outcome: TurnOutcome, words: str) -> TurnOutcome:
     """Return the outcome with a text before the reply."""
     return replace(outcome, delivery=f"{words}\n\n{outcome.delivery}")
 

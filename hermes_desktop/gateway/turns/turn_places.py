@@ -17,7 +17,7 @@ MOST_LENT = 25
 """Limit of a runner's waiting turns with threads of their own beside the running ones."""
 
 
-class Room(Protocol):
+class WaitQueue(Protocol):
     """A queue in which turns wait."""
 
     def observe(self, observer: Callable[[Any, bool], object]) -> Callable[[], None]:
@@ -25,7 +25,7 @@ class Room(Protocol):
         ...
 
 
-class TurnPlace:
+class TurnSlot:
     """One turn's slot; an asynchronous context manager. On the event loop.
 
     Args:
@@ -85,7 +85,7 @@ class TurnPlace:
         """Wait, after :meth:`lend`, until a slot is free again.
 
         Raises:
-            GivenUpError: ``unless`` was set before.
+            WaitAbandonedError: ``unless`` was set before.
         """
         if not self._held:
             await acquire_unless(self._slots, unless)
@@ -97,7 +97,7 @@ class TurnPlace:
         self._return = None
 
 
-class WaitingTurns:
+class SlotLender:
     """Lends out the slots of a runner's turns that wait for the user.
 
     Attributes:
@@ -108,11 +108,11 @@ class WaitingTurns:
     """
 
     def __init__(self, mark: Callable[[str, bool], object]) -> None:
-        self.places: dict[str, TurnPlace] = {}
+        self.places: dict[str, TurnSlot] = {}
         self._mark = mark
         self._leave: list[Callable[[], None]] = []
 
-    def watch(self, rooms: Iterable[Room]) -> None:
+    def watch(self, rooms: Iterable[WaitQueue]) -> None:
         """Start lending, on the running loop, until :meth:`close`."""
         loop = asyncio.get_running_loop()
 

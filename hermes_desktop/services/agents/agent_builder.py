@@ -6,16 +6,16 @@ from dataclasses import astuple, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from hermes_desktop.agent.compression.context_compression import ContextCare
-from hermes_desktop.agent.context_length import WindowBook
+from hermes_desktop.agent.compression.context_compression import Compactor
+from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.models.config import AgentConfig, resolve_chosen, resolve_fallbacks
 from hermes_desktop.agent.providers.base import ChatProvider, Retries
-from hermes_desktop.agent.providers.dialect import DialectBook
+from hermes_desktop.agent.providers.dialect import DialectCache
 from hermes_desktop.agent.providers.local_context import probe_context
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import SharedTls
-from hermes_desktop.agent.providers.standing_by import StandingBy
+from hermes_desktop.agent.providers.standing_by import FallbackProvider
 from hermes_desktop.agent.thinking import CHOSEN_KEYS, with_thinking
 from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
@@ -27,15 +27,15 @@ from hermes_desktop.core.errors import NotConfiguredError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.turns.agents import AgentRequest
-from hermes_desktop.services.agents.agent_care import AgentCare, CareSettings
-from hermes_desktop.services.agents.agent_tools import AgentTools, work_place
-from hermes_desktop.services.secrets.secret_access import learn_secrets
+from hermes_desktop.services.agents.agent_care import AuxiliaryServices, CareSettings
+from hermes_desktop.services.agents.agent_tools import AgentTools, workplace_fields
+from hermes_desktop.services.secrets.secret_access import redact_secrets
 from hermes_desktop.settings.config_file import Lookup, read_config
-from hermes_desktop.settings.env_file import first_set, read_env_file
-from hermes_desktop.settings.last_good import LastGoodConfig
+from hermes_desktop.settings.env_file import layered_lookup, read_env_file
+from hermes_desktop.settings.last_good import LastValidConfig
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ class AgentBuilder:
         self._environ = environ
         self._offline = offline
         self._clock = clock
-        self._config = LastGoodConfig(paths.config_yaml, clock)
+        self._config = LastValidConfig(paths.config_yaml, clock)
         self._tools = None if offline else tools
         self._tls = SharedTls(clock, environ)
-        self._dialects = DialectBook()
-        self.prompts = SessionPrompts(db, OwnStore(paths.own_store))
-        windows = WindowBook(probe_context)
-        self._care = AgentCare(db, self.prompts, clock, windows, self._side_provider)
+        self._dialects = DialectCache()
+        self.prompts = SessionPrompts(db, DesktopDatabase(paths.own_store))
+        windows = ContextWindows(probe_context)
+        self._care = AuxiliaryServices(db, self.prompts, clock, windows, self._side_provider)
 
     @property
     def approvals(self) -> ApprovalQueue | None:
@@ -188,11 +188,11 @@ class AgentBuilder:
             session_fields={
                 "profile_name": self._paths.profile_column,
                 **request.session_fields,
-                **work_place(request, tools),
+                **workplace_fields(request, tools),
             },
         )
 
-    def context_care(self, chosen: Mapping[str, str] = MappingProxyType({})) -> ContextCare:
+    def context_care(self, chosen: Mapping[str, str] = MappingProxyType({})) -> Compactor:
         """Return the service for manual compaction, with the model that would answer.
 
         Args:
@@ -227,7 +227,7 @@ class AgentBuilder:
         brief = replace(retries, count=min(retries.count, 1), longest_asked_s=5.0)
         *first, last = (settings.choice, *settings.standing_by)
         asked = [*(self._asking(each, brief) for each in first), self._asking(last, retries)]
-        return StandingBy(asked, self._clock, settings.instead_of)
+        return FallbackProvider(asked, self._clock, settings.instead_of)
 
     def _asking(self, choice: ModelChoice, retries: Retries) -> OpenAICompatibleProvider:
         return OpenAICompatibleProvider(
@@ -261,8 +261,8 @@ def read_agent_settings(
         ConfigError: config.yaml cannot be parsed.
     """
     data = read_config(paths.config_yaml).data if config is None else config
-    lookup = first_set(environ, read_env_file(paths.env_file))
-    learn_secrets(environ, redactor)
+    lookup = layered_lookup(environ, read_env_file(paths.env_file))
+    redact_secrets(environ, redactor)
     choice, standing_by, instead_of = _who_answers(data, chosen, lookup)
     care = CareSettings.read(data, lookup)
     for key in (choice.api_key, *care.keys(), *(each.api_key for each in standing_by)):

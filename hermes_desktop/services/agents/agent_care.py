@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression.compression_turn import TurnRoom
-from hermes_desktop.agent.compression.context_compression import ContextCare
-from hermes_desktop.agent.context_length import WindowBook
+from hermes_desktop.agent.compression.compression_turn import ContextLimiter
+from hermes_desktop.agent.compression.context_compression import Compactor
+from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.models.auxiliary_models import auxiliary_choice
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.session_titles import TASK, TitleSettings, TitleWriter
@@ -48,7 +48,7 @@ class CareSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentCare:
+class AuxiliaryServices:
     """Factory for the auxiliary services of one program's agents.
 
     Attributes:
@@ -59,13 +59,13 @@ class AgentCare:
     db: SessionDB
     prompts: SessionPrompts
     clock: Clock
-    windows: WindowBook
+    windows: ContextWindows
     provider: Callable[[ModelChoice], ChatProvider]
 
-    def context(self, settings: CareSettings, answering: ChatProvider) -> ContextCare:
+    def context(self, settings: CareSettings, answering: ChatProvider) -> Compactor:
         """Return the compaction service for the conversations of one model."""
         summaries = settings.summaries
-        return ContextCare(
+        return Compactor(
             store=self.db,
             prompts=self.prompts,
             provider=answering,
@@ -75,9 +75,9 @@ class AgentCare:
             auxiliary=self.provider(summaries) if summaries is not None else None,
         )
 
-    def room(self, settings: CareSettings, answering: ChatProvider) -> TurnRoom:
+    def room(self, settings: CareSettings, answering: ChatProvider) -> ContextLimiter:
         """Return the compaction for the turns of one agent."""
-        return TurnRoom(self.context(settings, answering), self.db)
+        return ContextLimiter(self.context(settings, answering), self.db)
 
     def titles(self, settings: CareSettings, choice: ModelChoice) -> TitleWriter | None:
         """Return the title writer of one agent; None for scripted answers or disabled titles."""

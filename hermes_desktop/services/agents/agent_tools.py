@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from hermes_desktop.agent.tools.asking.approval_memory import ApprovalMemory
+from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
 from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
 from hermes_desktop.agent.tools.building import ToolParts, build_tools
@@ -17,7 +17,7 @@ from hermes_desktop.core.log_setup import SecretRedactor, learn_named
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.turns.agents import AgentRequest
 from hermes_desktop.settings.env_file import read_env_file
-from hermes_desktop.settings.last_good import LastGoodConfig
+from hermes_desktop.settings.last_good import LastValidConfig
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.state import SessionDB
 
@@ -79,9 +79,9 @@ class AgentTools:
         # built.
         plain = environ.process if isinstance(environ, EnvironmentWithSecrets) else environ
         learn_named(plain, redactor)
-        self._config = LastGoodConfig(paths.config_yaml, clock)
+        self._config = LastValidConfig(paths.config_yaml, clock)
         home = environ.get("HOME") or ""
-        memory = ApprovalMemory(paths.desktop_dir / "approvals")
+        memory = ApprovalStore(paths.desktop_dir / "approvals")
         queue.on_move(memory.move)
         self._parts = ToolParts(
             home=paths.home,
@@ -138,7 +138,7 @@ class AgentTools:
             learn_named(values, self._redactor)
 
 
-def work_place(request: AgentRequest, tools: ToolBox | None) -> dict[str, str]:
+def workplace_fields(request: AgentRequest, tools: ToolBox | None) -> dict[str, str]:
     """Return the working place fields of a new session's row: folder, repository, branch.
 
     The folder is recorded where the user chose it: by a front end, or by the folder in which the

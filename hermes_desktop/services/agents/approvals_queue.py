@@ -7,10 +7,10 @@ from hermes_desktop.agent.tools.asking.approval_queue import (
 )
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import ApprovalChoice, ApprovalRequested, ApprovalResolved
-from hermes_desktop.services.agents.queue_news import QueueNews
+from hermes_desktop.services.agents.queue_news import QueueEvents
 
 
-class Approvals(QueueNews[ApprovalRequest, Answered, ApprovalRequested]):
+class Approvals(QueueEvents[ApprovalRequest, Answered, ApprovalRequested]):
     """Publishes approval requests and accepts answers. A request that cannot be shown is denied.
 
     Args:

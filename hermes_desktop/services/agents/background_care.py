@@ -27,7 +27,7 @@ _SHOWN = 120
 LOST_KEY = "processes:lost"
 
 
-class BackgroundCare:
+class BackgroundNotifier:
     """Connects background processes with chats. Used on the event loop, unless stated otherwise.
 
     Args:
@@ -108,17 +108,17 @@ class BackgroundCare:
             return
         output = self.table.output(info.id, None, _OUTPUT).text
         for runner in self._runners:
-            if tell_chat(runner, info.session_key, ended_words(info, output)):
+            if notify_chat(runner, info.session_key, ended_words(info, output)):
                 return
         log.info("Nobody was there to be told that %s has ended", info.id)
 
     def _tell_lost(self, runner: GatewayRunner) -> None:
         waiting, self._waiting = self._waiting, []
-        told = [tell_chat(runner, each.session_key, lost_words(each)) for each in waiting]
+        told = [notify_chat(runner, each.session_key, lost_words(each)) for each in waiting]
         self._waiting = [each for each, done in zip(waiting, told, strict=True) if not done]
 
 
-def tell_chat(runner: GatewayRunner, session_key: str, text: str) -> bool:
+def notify_chat(runner: GatewayRunner, session_key: str, text: str) -> bool:
     """Pass a message of the program to a chat's assistant, as a turn of its own.
 
     Returns:

@@ -23,9 +23,9 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agents.agent_builder import read_agent_settings
-from hermes_desktop.services.secrets.secret_access import learn_secrets
+from hermes_desktop.services.secrets.secret_access import redact_secrets
 from hermes_desktop.settings.config_file import Lookup, read_config
-from hermes_desktop.settings.env_file import first_set, read_env_file
+from hermes_desktop.settings.env_file import layered_lookup, read_env_file
 
 __all__ = [
     "USUAL_PORTS",
@@ -164,8 +164,8 @@ class ModelServers:
     # ------------------------------------------------------------------------ on worker threads
 
     def _lookup(self) -> Lookup:
-        learn_secrets(self._environ, self._redactor)
-        return first_set(self._environ, read_env_file(self._paths.env_file))
+        redact_secrets(self._environ, self._redactor)
+        return layered_lookup(self._environ, read_env_file(self._paths.env_file))
 
     def _check(
         self,

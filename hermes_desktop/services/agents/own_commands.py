@@ -6,7 +6,7 @@ from typing import Any
 
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.core.processes.clean_environment import names_secret
+from hermes_desktop.core.processes.clean_environment import is_secret_name
 from hermes_desktop.gateway.commands.quick_commands import QuickRunner
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import read_env_file
@@ -48,5 +48,5 @@ def _secrets(paths: HermesPaths, environ: Mapping[str, str]) -> list[str]:
     return [
         value
         for name, value in values.items()
-        if len(value) >= _SHORTEST_SECRET and names_secret(name)
+        if len(value) >= _SHORTEST_SECRET and is_secret_name(name)
     ]

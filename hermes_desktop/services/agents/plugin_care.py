@@ -17,7 +17,7 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.runner.event_hooks import EventHookSet
 from hermes_desktop.plugins.hooks import HookRegistry
-from hermes_desktop.plugins.loading import LOAD_S, Loaded, Loader
+from hermes_desktop.plugins.loading import LOAD_S, LoadedPlugin, Loader
 from hermes_desktop.plugins.shell_hooks import ShellHook, ShellHookCall
 from hermes_desktop.services.agents.plugin_survey import PluginEntry, PluginSurvey
 
@@ -27,7 +27,7 @@ _ENDING_S = 0.5
 _LOOK_AGAIN = "Look at it with `hermes-desktop plugins enable {key}`."
 
 
-class PluginCare:
+class PluginManager:
     """The plugins of one program. Loaded once; what is enabled later applies at the next start.
 
     Args:
@@ -60,7 +60,7 @@ class PluginCare:
         self._survey = PluginSurvey(paths, clock)
         self._lock = threading.Lock()
         self._closed = False
-        self._loaded: list[Loaded] = []
+        self._loaded: list[LoadedPlugin] = []
         self._undo: list[Callable[[], None]] = []
         self._loading: asyncio.Future[None] | None = None
         self._ending = threading.Event()
@@ -71,7 +71,7 @@ class PluginCare:
 
     # On a thread that may block
 
-    def load(self, tell: Callable[[Notice], None] = lambda _notice: None) -> list[Loaded]:
+    def load(self, tell: Callable[[Notice], None] = lambda _notice: None) -> list[LoadedPlugin]:
         """Run what is enabled. Blocks for a bounded time; never raises because of a plugin.
 
         Args:
@@ -104,7 +104,7 @@ class PluginCare:
         self._keep(loaded, [each for each in ready if each.shell is not None])
         return loaded
 
-    def _run(self, entries: list[PluginEntry]) -> list[Loaded]:
+    def _run(self, entries: list[PluginEntry]) -> list[LoadedPlugin]:
         loader = Loader(
             self._registry,
             self._commands,
@@ -114,7 +114,7 @@ class PluginCare:
         )
         return loader.load([each.found for each in entries if each.found is not None])
 
-    def _keep(self, loaded: list[Loaded], shells: list[PluginEntry]) -> None:
+    def _keep(self, loaded: list[LoadedPlugin], shells: list[PluginEntry]) -> None:
         with self._lock:
             if self._closed:  # closed meanwhile
                 for each in loaded:
@@ -240,7 +240,7 @@ def _unusable(entry: PluginEntry) -> Notice:
     )
 
 
-def _failed(loaded: Loaded) -> Notice:
+def _failed(loaded: LoadedPlugin) -> Notice:
     key = loaded.found.key
     return Notice(
         "warning",

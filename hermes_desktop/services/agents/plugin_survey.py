@@ -15,7 +15,7 @@ from hermes_desktop.plugins.consents import (
     ConsentFile,
     Standing,
     anything_answered,
-    standing_of,
+    consent_state,
 )
 from hermes_desktop.plugins.contents import digest_of
 from hermes_desktop.plugins.discovery import Found
@@ -198,7 +198,7 @@ def _read_yaml(path: Path) -> Mapping[str, Any]:
 
 def _entry(found: Found, consent: Consent | None) -> PluginEntry:
     contents = found.contents
-    standing = _WORDS[standing_of(consent, str(found.path), contents.digest)]
+    standing = _WORDS[consent_state(consent, str(found.path), contents.digest)]
     reason = found.problem
     if not reason and found.needs.later:
         reason = f"Parts of it need {', '.join(found.needs.later)}, which is not here."
@@ -230,7 +230,7 @@ def _shell_entry(
 ) -> PluginEntry:
     digests = hook.contents(cwd)
     digest = digest_of({**digests, "": hook.command})
-    standing = standing_of(consent, hook.command, digest)
+    standing = consent_state(consent, hook.command, digest)
     words = _WORDS[standing]
     reason = ""
     if consent is None and (hook.event, hook.command) in allowed:

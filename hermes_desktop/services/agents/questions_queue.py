@@ -3,10 +3,10 @@
 from hermes_desktop.agent.tools.asking.question_queue import Question, QuestionQueue, QuestionReply
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import QuestionAnswered, QuestionAsked
-from hermes_desktop.services.agents.queue_news import QueueNews
+from hermes_desktop.services.agents.queue_news import QueueEvents
 
 
-class Questions(QueueNews[Question, QuestionReply, QuestionAsked]):
+class Questions(QueueEvents[Question, QuestionReply, QuestionAsked]):
     """Publishes questions and accepts answers. A turn continues without one if none can be asked.
 
     Args:

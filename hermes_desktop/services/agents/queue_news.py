@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from hermes_desktop.agent.tools.asking.waiting_room import Attendant, WaitingRoom, Waits
+from hermes_desktop.agent.tools.asking.waiting_room import Attendant, RequestQueue, Waits
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Event
 
@@ -14,7 +14,7 @@ A = TypeVar("A")
 E = TypeVar("E", bound=Event)
 
 
-class QueueNews(Generic[Q, A, E]):
+class QueueEvents(Generic[Q, A, E]):
     """Publishes the requests of the program's one queue on the event bus; used on the event loop.
 
     No request can be shown before :meth:`open`: it is answered at once with that reason.
@@ -28,7 +28,7 @@ class QueueNews(Generic[Q, A, E]):
 
     def __init__(
         self,
-        room: WaitingRoom[Q, A],
+        room: RequestQueue[Q, A],
         bus: EventBus,
         begun: Callable[[Q], E],
         over: Callable[[Q, A], Event],

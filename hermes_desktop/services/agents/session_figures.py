@@ -30,7 +30,7 @@ class SessionUsage:
     parts: int = 1
 
 
-class SessionFigures:
+class SessionStatistics:
     """Asynchronous reads on a separate thread, so that no list waits for them.
 
     Args:

@@ -11,8 +11,8 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.assembly.demo_script import (
     DEFAULT_MODEL,
     DemoSession,
-    put_into_time,
     read_scripts,
+    schedule_sessions,
 )
 from hermes_desktop.state import SessionDB
 
@@ -64,7 +64,7 @@ def create_demo_home(folder: Path, *, now: float) -> HermesPaths:
     paths = HermesPaths(home=folder, root=folder)
     if paths.state_db.exists():
         raise FileExistsError(f"{paths.state_db} is there already")
-    sessions = put_into_time(read_scripts(shipped_path("demo")), now)
+    sessions = schedule_sessions(read_scripts(shipped_path("demo")), now)
     ids = {str(session.script["name"]): session.id for session in sessions}
     clock = StoryClock()
     clock.at = sessions[0].started_at

@@ -74,7 +74,7 @@ def read_scripts(folder: Path) -> list[Script]:
     return list(scripts.values())
 
 
-def put_into_time(scripts: list[Script], now: float) -> list[DemoSession]:
+def schedule_sessions(scripts: list[Script], now: float) -> list[DemoSession]:
     """Assign times and ids to all sessions, and return them with the oldest first.
 
     Args:

@@ -18,14 +18,14 @@ from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
 from hermes_desktop.services.agents.agent_tools import AgentTools
 from hermes_desktop.services.agents.approvals_queue import Approvals
-from hermes_desktop.services.agents.background_care import BackgroundCare
+from hermes_desktop.services.agents.background_care import BackgroundNotifier
 from hermes_desktop.services.agents.model_servers import ModelServers
-from hermes_desktop.services.agents.plugin_care import PluginCare
+from hermes_desktop.services.agents.plugin_care import PluginManager
 from hermes_desktop.services.agents.questions_queue import Questions
-from hermes_desktop.services.agents.session_figures import SessionFigures
-from hermes_desktop.services.assembly.history_upkeep import HistoryUpkeep, while_hosting
+from hermes_desktop.services.agents.session_figures import SessionStatistics
+from hermes_desktop.services.assembly.history_upkeep import HistoryMaintenance, while_hosting
 from hermes_desktop.services.assembly.hosting_services import hosted_parts
-from hermes_desktop.services.assembly.settings_joining import join_settings, watch_settings
+from hermes_desktop.services.assembly.settings_joining import build_settings_service, watch_settings
 from hermes_desktop.services.assembly.window_state import WindowState
 from hermes_desktop.services.hosting.desktop_chat import DesktopChat
 from hermes_desktop.services.hosting.gateway_host import GatewayHost, HostSetup
@@ -33,8 +33,8 @@ from hermes_desktop.services.hosting.hosted_gateway import HostedParts
 from hermes_desktop.services.hosting.pairing_requests import PairingRequests
 from hermes_desktop.services.hosting.private_gateway import Workers, build_private_gateway
 from hermes_desktop.services.sessions.condition_watch import ConditionWatch
-from hermes_desktop.services.sessions.live_actions import LiveActions
-from hermes_desktop.services.sessions.live_catalog import LiveCatalog
+from hermes_desktop.services.sessions.live_actions import AsyncSessionActions
+from hermes_desktop.services.sessions.live_catalog import AsyncSessionList
 from hermes_desktop.services.sessions.own_turns import OwnTurns
 from hermes_desktop.services.sessions.pairing_watch import PairingWatch
 from hermes_desktop.services.sessions.session_actions import SessionActions
@@ -45,7 +45,7 @@ from hermes_desktop.services.settings.settings_service import SettingsService
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
 from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 
 @dataclass(slots=True)
@@ -62,8 +62,8 @@ class DesktopServices:
 
     paths: HermesPaths
     bus: EventBus
-    catalog: LiveCatalog
-    actions: LiveActions
+    catalog: AsyncSessionList
+    actions: AsyncSessionActions
     search: SessionSearch
     transcript: TranscriptReader
     chat: DesktopChat
@@ -74,15 +74,15 @@ class DesktopServices:
     db: SessionDB
     watcher: ChangeWatcher
     workers: Workers
-    plugins: PluginCare
-    background: BackgroundCare
+    plugins: PluginManager
+    background: BackgroundNotifier
     settings: SettingsService
     models: ModelServers
     approvals: Approvals
     questions: Questions
-    figures: SessionFigures
+    figures: SessionStatistics
     prompts: SessionPrompts
-    upkeep: HistoryUpkeep
+    upkeep: HistoryMaintenance
     window_state: WindowState
     hosts: bool = True
     ended_processes: tuple[ProcessInfo, ...] = ()
@@ -158,10 +158,10 @@ def join_parts(
         setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
     )
     runner, adapter = build_private_gateway(parts)
-    catalog = LiveCatalog(db, workers.readers, workers.writers)
+    catalog = AsyncSessionList(db, workers.readers, workers.writers)
     transcript, watcher = TranscriptReader(db, workers.readers), ChangeWatcher(paths.state_db)
     gateway = GatewayHost(setup, parts, runner, bus, clock)
-    settings = join_settings(parts, gateway)
+    settings = build_settings_service(parts, gateway)
     looks = (PairingWatch(paths.home), _beside(setup, parts, settings))
     watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, *looks)
     return DesktopServices(
@@ -185,10 +185,10 @@ def join_parts(
         models=ModelServers(paths, environ, redactor),
         approvals=Approvals(tools.queue, bus),
         questions=Questions(tools.questions, bus),
-        figures=SessionFigures(db, builder),
+        figures=SessionStatistics(db, builder),
         prompts=builder.prompts,
         upkeep=_upkeep(parts, workers, gateway),
-        window_state=WindowState(OwnStore(paths.own_store), workers.writers, clock),
+        window_state=WindowState(DesktopDatabase(paths.own_store), workers.writers, clock),
         hosts=hosts,
     )
 
@@ -215,11 +215,11 @@ def _tools(setup: HostSetup, db: SessionDB, redactor: SecretRedactor, clock: Clo
 
 
 def _actions(
-    parts: HostedParts, workers: Workers, catalog: LiveCatalog, watch: StateWatch
-) -> LiveActions:
+    parts: HostedParts, workers: Workers, catalog: AsyncSessionList, watch: StateWatch
+) -> AsyncSessionActions:
     """Build the session actions, which leave sessions with a running turn alone."""
     turns = OwnTurns(parts.db, parts.bus, parts.clock, parts.open_turns)
-    return LiveActions(
+    return AsyncSessionActions(
         SessionActions(
             parts.db, parts.paths.own_store, clock=parts.clock, running_turn=turns.turn_in
         ),
@@ -231,9 +231,9 @@ def _actions(
     )
 
 
-def _upkeep(parts: HostedParts, workers: Workers, gateway: GatewayHost) -> HistoryUpkeep:
+def _upkeep(parts: HostedParts, workers: Workers, gateway: GatewayHost) -> HistoryMaintenance:
     reason = while_hosting(gateway, only_then=False)
-    return HistoryUpkeep(parts.paths, parts.db, workers.bulk, parts.clock, left_alone=reason)
+    return HistoryMaintenance(parts.paths, parts.db, workers.bulk, parts.clock, left_alone=reason)
 
 
 def _pairing(paths: HermesPaths, workers: Workers, bus: EventBus, clock: Clock) -> PairingRequests:

@@ -21,9 +21,9 @@ from hermes_desktop.gateway.sessions.session_records import SessionEntry
 from hermes_desktop.gateway.sessions.session_routing import RoutingFiles
 from hermes_desktop.services.assembly.history_upkeep import LastPrune, last_prune
 from hermes_desktop.services.settings.history_options import UpkeepSettings
-from hermes_desktop.services.settings.wished_settings import Wished
+from hermes_desktop.services.settings.wished_settings import PreviewedSettings
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.sessions.bulk_selection import Spared
+from hermes_desktop.state.sessions.bulk_selection import SparedCounts
 
 FRESH_S = 10.0
 """Seconds during which chats are counted again without being re-read."""
@@ -48,7 +48,7 @@ class ChatName:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatsForgotten:
+class ExpiringChats:
     """Chats whose session the gateway would forget at its next sweep.
 
     Attributes:
@@ -67,7 +67,7 @@ class ChatsForgotten:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleOutlook:
+class ResetRulePreview:
     """The effect of one rule about new sessions on the chats it applies to.
 
     Attributes:
@@ -90,7 +90,7 @@ class RuleOutlook:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredDeleted:
+class DeletedSessionsPreview:
     """Stored sessions that would be deleted for good.
 
     Attributes:
@@ -110,20 +110,20 @@ class StoredDeleted:
     count: int
     oldest: float | None = None
     not_before: float = 0.0
-    spared: Spared = field(default_factory=Spared)
+    spared: SparedCounts = field(default_factory=SparedCounts)
     last: LastPrune = field(default_factory=LastPrune)
 
 
 @dataclass(frozen=True, slots=True)
-class Forgetting:
+class RetentionCounts:
     """Everything that would be forgotten or deleted."""
 
-    chats: ChatsForgotten
-    rules: tuple[RuleOutlook, ...]
-    stored: StoredDeleted
+    chats: ExpiringChats
+    rules: tuple[ResetRulePreview, ...]
+    stored: DeletedSessionsPreview
 
 
-class ForgettingPreview:
+class RetentionPreview:
     """Computes the preview on a separate thread. Called on the event loop.
 
     Args:
@@ -147,7 +147,7 @@ class ForgettingPreview:
         self._worker = WorkerThreads("settings-preview")
         self._entries: tuple[float, Path, _Entries] | None = None
 
-    async def count(self, wished: Wished) -> Forgetting:
+    async def count(self, wished: PreviewedSettings) -> RetentionCounts:
         """Compute the counts for settings as they would be.
 
         Cancelling also ends the computation itself at the next opportunity.
@@ -162,7 +162,9 @@ class ForgettingPreview:
             stop.set()
             raise
 
-    def count_now(self, wished: Wished, stop: threading.Event | None = None) -> Forgetting:
+    def count_now(
+        self, wished: PreviewedSettings, stop: threading.Event | None = None
+    ) -> RetentionCounts:
         """Compute the same, blocking.
 
         Raises:
@@ -176,7 +178,7 @@ class ForgettingPreview:
         chats = self._forgotten(entries, now, config.session_store_max_age_days)
         _go_on(stop)
         rules = tuple(self._rules(entries, config, now, stop))
-        return Forgetting(chats, rules, self._stored(wished, stop))
+        return RetentionCounts(chats, rules, self._stored(wished, stop))
 
     def close(self) -> None:
         """Stop the worker; never waits."""
@@ -189,14 +191,14 @@ class ForgettingPreview:
             self._entries = (now, folder, RoutingFiles(folder).look(self._db))
         return self._entries[2]
 
-    def _forgotten(self, entries: _Entries, now: datetime, days: int) -> ChatsForgotten:
+    def _forgotten(self, entries: _Entries, now: datetime, days: int) -> ExpiringChats:
         stale = stale_keys(entries, now, days, self._has_work)
         gone = [entries[key] for key in stale]
         oldest = min(gone, key=lambda entry: entry.updated_at, default=None)
         known = frozenset(stale)
         left = [entry for key, entry in entries.items() if key not in known]
         coming = self._next_forgotten(left, now, days) if days > 0 else None
-        return ChatsForgotten(
+        return ExpiringChats(
             days, len(entries), len(stale), None if oldest is None else _named(oldest), coming
         )
 
@@ -212,7 +214,7 @@ class ForgettingPreview:
 
     def _rules(
         self, entries: _Entries, config: GatewayConfig, now: datetime, stop: threading.Event
-    ) -> list[RuleOutlook]:
+    ) -> list[ResetRulePreview]:
         found: dict[tuple[Literal["all", "type", "platform"], str], list[SessionEntry]] = {}
         found[("all", "")] = []
         for entry in entries.values():
@@ -231,7 +233,7 @@ class ForgettingPreview:
         config: GatewayConfig,
         now: datetime,
         stop: threading.Event,
-    ) -> RuleOutlook:
+    ) -> ResetRulePreview:
         counts = {"idle": 0, "daily": 0}
         coming: datetime | None = None
         for number, entry in enumerate(under):
@@ -244,7 +246,7 @@ class ForgettingPreview:
             due = self._next_reset(entry, config, now)
             coming = due if coming is None or (due is not None and due < coming) else coming
         policy = _policy_of(kind, name, config)
-        return RuleOutlook(kind, name, policy, len(under), **counts, next=coming)
+        return ResetRulePreview(kind, name, policy, len(under), **counts, next=coming)
 
     def _next_reset(
         self, entry: SessionEntry, config: GatewayConfig, now: datetime
@@ -261,13 +263,13 @@ class ForgettingPreview:
                 return moment
         return None
 
-    def _stored(self, wished: Wished, stop: threading.Event) -> StoredDeleted:
+    def _stored(self, wished: PreviewedSettings, stop: threading.Event) -> DeletedSessionsPreview:
         _go_on(stop)
         upkeep = UpkeepSettings.from_mapping(wished.config)
         total = self._db.session_count()
         _go_on(stop)
         found = self._db.prune_selection(upkeep.retention_days)
-        return StoredDeleted(
+        return DeletedSessionsPreview(
             on=upkeep.auto_prune,
             days=upkeep.retention_days,
             sessions=total,

@@ -16,13 +16,13 @@ from hermes_desktop.core.errors import ConfigError, HermesError
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.platforms.sleep_watch import boot_clock
 from hermes_desktop.services.hosting.gateway_host import GatewayHost
-from hermes_desktop.services.sessions.clock_trust import ClockNote, ClockTrust
+from hermes_desktop.services.sessions.clock_trust import ClockCheck, ClockNote
 from hermes_desktop.services.settings.history_options import UpkeepSettings
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
 from hermes_desktop.state.database.home_marks import kind_of_home
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ Reason = Callable[[], str]
 """Returns why old sessions are left alone, as the end of a sentence; "" when they are not."""
 
 
-def nothing_against() -> str:
+def no_reason() -> str:
     """Return "", for programs in which old sessions may always be deleted."""
     return ""
 
@@ -97,7 +97,7 @@ def last_prune(db: SessionDB) -> LastPrune:
     return LastPrune(at, believed_at=believed_at)
 
 
-class HistoryUpkeep:
+class HistoryMaintenance:
     """Checks regularly whether old sessions are due to be deleted, and deletes them.
 
     Of several processes that share a home, only one does it at a time: see
@@ -122,7 +122,7 @@ class HistoryUpkeep:
         worker: WorkerThreads,
         clock: Clock,
         *,
-        left_alone: Reason = nothing_against,
+        left_alone: Reason = no_reason,
         boot_time: Callable[[], float] | None = None,
     ) -> None:
         self._paths = paths
@@ -131,7 +131,7 @@ class HistoryUpkeep:
         self._clock = clock
         self._left_alone = left_alone
         self._boot_time = boot_time or boot_clock()
-        self._trust: ClockTrust | None = None
+        self._trust: ClockCheck | None = None
         self._noted_at = -math.inf
         self._told = ""
         self._stop = threading.Event()
@@ -180,7 +180,7 @@ class HistoryUpkeep:
     def _clock_is_believed(self) -> bool:
         if self._trust is None:
             note = ClockNote.of(self._db.own_fact(_CLOCK_FACT))
-            self._trust = ClockTrust(self._clock, self._boot_time, note)
+            self._trust = ClockCheck(self._clock, self._boot_time, note)
         before = self._trust.note.off_by
         believed = self._trust.look()
         now = self._trust.note.seen
@@ -210,7 +210,7 @@ class HistoryUpkeep:
         return done
 
     def _forget_prompts(self) -> None:
-        prompts = SessionPrompts(self._db, OwnStore(self._paths.own_store))
+        prompts = SessionPrompts(self._db, DesktopDatabase(self._paths.own_store))
         prompts.forget_gone()
         prompts.close()
 

@@ -18,14 +18,14 @@ from hermes_desktop.gateway.runner.runner_state import MAX_TURNS
 from hermes_desktop.gateway.turns.program_locks import ProgramLocks
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
 from hermes_desktop.services.agents.agent_tools import AgentTools
-from hermes_desktop.services.agents.background_care import BackgroundCare
-from hermes_desktop.services.agents.plugin_care import PluginCare
-from hermes_desktop.services.assembly.history_upkeep import HistoryUpkeep, while_hosting
-from hermes_desktop.services.assembly.settings_joining import SettingsPulse, join_settings
+from hermes_desktop.services.agents.background_care import BackgroundNotifier
+from hermes_desktop.services.agents.plugin_care import PluginManager
+from hermes_desktop.services.assembly.history_upkeep import HistoryMaintenance, while_hosting
+from hermes_desktop.services.assembly.settings_joining import SettingsPoller, build_settings_service
 from hermes_desktop.services.hosting.gateway_host import DRAIN_S, GatewayHost, HostSetup
 from hermes_desktop.services.hosting.hosted_gateway import HostedParts
 from hermes_desktop.services.hosting.private_gateway import Workers
-from hermes_desktop.services.sessions.open_turns import OpenTurns
+from hermes_desktop.services.sessions.open_turns import ForeignTurns
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
@@ -44,12 +44,12 @@ class GatewayServices:
     gateway: GatewayHost
     db: SessionDB
     workers: Workers
-    plugins: PluginCare
-    settings: SettingsPulse
-    background: BackgroundCare
+    plugins: PluginManager
+    settings: SettingsPoller
+    background: BackgroundNotifier
     tools: AgentTools
     prompts: SessionPrompts
-    upkeep: HistoryUpkeep
+    upkeep: HistoryMaintenance
     tasks: TaskSet
 
     async def start(self) -> None:
@@ -109,14 +109,14 @@ def join_gateway(
         paths=setup.paths,
         bus=bus,
         gateway=gateway,
-        settings=SettingsPulse(setup, join_settings(parts, gateway)),
+        settings=SettingsPoller(setup, build_settings_service(parts, gateway)),
         db=db,
         workers=workers,
         plugins=parts.plugins,
         background=parts.background,
         tools=tools,
         prompts=builder.prompts,
-        upkeep=HistoryUpkeep(
+        upkeep=HistoryMaintenance(
             setup.paths, db, workers.bulk, clock, left_alone=while_hosting(gateway, only_then=True)
         ),
         tasks=TaskSet(),
@@ -156,7 +156,7 @@ def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
         turn_leases=KeyedLocks(),
         turn_slots=asyncio.Semaphore(MAX_TURNS),
         program_locks=ProgramLocks(conversations, workers.locks, bus),
-        open_turns=OpenTurns(db, clock, conversations),
+        open_turns=ForeignTurns(db, clock, conversations),
         registry=shipped_platforms() if registry is None else registry,
         locks=TokenLocks(locks_folder(setup.environ), clock),
         worker=workers.hosting,
@@ -165,6 +165,6 @@ def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
         redactor=redactor,
         bus=bus,
         clock=clock,
-        background=BackgroundCare(builder.processes, bus),
-        plugins=PluginCare(setup.paths, environ=setup.environ, redactor=redactor, clock=clock),
+        background=BackgroundNotifier(builder.processes, bus),
+        plugins=PluginManager(setup.paths, environ=setup.environ, redactor=redactor, clock=clock),
     )

@@ -30,7 +30,7 @@ from hermes_desktop.state.conversations.conversation_locks import ConversationLo
 from hermes_desktop.tui_gateway.program import AgentWish, OwnCommand, RpcProgram
 
 if TYPE_CHECKING:
-    from hermes_desktop.services.agents.plugin_care import PluginCare
+    from hermes_desktop.services.agents.plugin_care import PluginManager
     from hermes_desktop.services.assembly.rpc_commands import RunningCommands
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class RpcParts:
         self._actions: SessionActions | None = None
         self._locks: ConversationLocks | None = None
         self._builder: Any = None
-        self._plugins: PluginCare | None = None
+        self._plugins: PluginManager | None = None
         self._commands: RunningCommands | None = None
         self._loading: PendingCall[Any] | None = None
         self._approvals = ApprovalQueue(clock)
@@ -145,9 +145,9 @@ class RpcParts:
                 self._plugins.close()
 
     def _load_plugins(self) -> None:
-        from hermes_desktop.services.agents.plugin_care import PluginCare  # noqa: PLC0415 - for few homes
+        from hermes_desktop.services.agents.plugin_care import PluginManager  # noqa: PLC0415 - for few homes
 
-        self._plugins = PluginCare(
+        self._plugins = PluginManager(
             self._paths, environ=self._environ, redactor=self._redactor, clock=self._clock
         )
         try:

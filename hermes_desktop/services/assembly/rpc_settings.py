@@ -7,7 +7,7 @@ from hermes_desktop.agent.known_endpoints import KNOWN
 from hermes_desktop.agent.models.model_addresses import key_of
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.settings.config_file import read_config
-from hermes_desktop.settings.env_file import first_set, read_env_file
+from hermes_desktop.settings.env_file import layered_lookup, read_env_file
 
 if TYPE_CHECKING:
     from hermes_desktop.gateway.config.gateway_config import GatewayConfig
@@ -54,7 +54,7 @@ class RpcSettings:
             ConfigError: The settings cannot be parsed.
         """
         data = read_config(self._paths.config_yaml).data
-        lookup = first_set(self._environ, read_env_file(self._paths.env_file))
+        lookup = layered_lookup(self._environ, read_env_file(self._paths.env_file))
         found = [_provider("custom", "Custom endpoint", _models(data.get("model")), own=True)]
         found += [_named(entry) for entry in _entries(data)]
         for known in KNOWN.values():

@@ -23,7 +23,7 @@ def watch_settings(setup: HostSetup) -> SettingsWatch:
     return SettingsWatch(setup.paths, login_entry(setup.paths, process).files)
 
 
-def join_settings(parts: HostedParts, gateway: GatewayHost) -> SettingsService:
+def build_settings_service(parts: HostedParts, gateway: GatewayHost) -> SettingsService:
     """Build a settings service that the gateway follows and that can check platforms.
 
     Args:
@@ -52,7 +52,7 @@ def join_settings(parts: HostedParts, gateway: GatewayHost) -> SettingsService:
     )
 
 
-class SettingsPulse:
+class SettingsPoller:
     """Checks the settings files every two seconds, for programs without a window's state watcher.
 
     Args:

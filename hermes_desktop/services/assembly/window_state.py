@@ -8,7 +8,7 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state.shared_tables import window_state_table
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class WindowState:
         clock: The clock that dates changed values.
     """
 
-    def __init__(self, store: OwnStore, worker: WorkerThreads, clock: Clock) -> None:
+    def __init__(self, store: DesktopDatabase, worker: WorkerThreads, clock: Clock) -> None:
         self._store = store
         self._worker = worker
         self._tasks = TaskSet()

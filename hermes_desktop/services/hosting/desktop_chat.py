@@ -17,7 +17,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.gateway_config import Platform, platform_or_none
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter, Submitted
 from hermes_desktop.services.sessions.foreign_wait import ForeignWait, Tell
-from hermes_desktop.services.sessions.open_turns import OpenTurns
+from hermes_desktop.services.sessions.open_turns import ForeignTurns
 from hermes_desktop.services.sessions.working_folder import working_folder
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.branching import Branch
@@ -81,7 +81,7 @@ class DesktopChat:
         bus: EventBus,
         clock: Clock,
         paths: HermesPaths,
-        turns: OpenTurns,
+        turns: ForeignTurns,
     ) -> None:
         self._paths = paths
         self._adapter = adapter
@@ -107,7 +107,7 @@ class DesktopChat:
         chosen = {} if session is None else self._adapter.chosen_model(session.root_id)
         return await self._readers.run(self._readiness, chosen)
 
-    async def others_in(self, session: SessionSummary) -> str:
+    async def foreign_activity_warning(self, session: SessionSummary) -> str:
         """Return a warning about foreign programs before a session is written to, or "".
 
         The session that a foreign program works on is unknown, because the file it has open holds
@@ -124,7 +124,7 @@ class DesktopChat:
         except HermesError:
             return ""  # the session is gone; sending reports that
 
-    def wait_for_others(self, tell: Tell) -> None:
+    def enable_foreign_wait(self, tell: Tell) -> None:
         """Make messages wait for turns of foreign programs, and report each wait to ``tell``."""
         self._wait = ForeignWait(self.turns, self._readers, self._clock, tell)
 
@@ -201,7 +201,7 @@ class DesktopChat:
             return ""
         return _ANSWERED_ELSEWHERE
 
-    def command_elsewhere(self, session: SessionSummary | None) -> str:
+    def hermes_command(self, session: SessionSummary | None) -> str:
         """Return the command that continues in ``hermes``, or "" where messages are sent from here.
 
         Args:

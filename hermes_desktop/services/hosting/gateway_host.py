@@ -29,11 +29,16 @@ from hermes_desktop.gateway.runtime_files.identity_events import (
     StopRequested,
 )
 from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
-from hermes_desktop.services.hosting.hosted_gateway import HostCalls, HostedGateway, HostedParts
-from hermes_desktop.services.hosting.hosting_ending import EndCause, Ending, asked_by, forced_by
+from hermes_desktop.services.hosting.hosted_gateway import HostCallbacks, HostedGateway, HostedParts
+from hermes_desktop.services.hosting.hosting_ending import (
+    EndCause,
+    Ending,
+    forced_ending,
+    requested_ending,
+)
 from hermes_desktop.services.hosting.hosting_identity import HostingIdentity
-from hermes_desktop.services.hosting.hosting_life import HostingLife, LifeParts
-from hermes_desktop.services.hosting.hosting_outlook import HostingOutlook
+from hermes_desktop.services.hosting.hosting_life import HostingLifecycle, LifecycleDependencies
+from hermes_desktop.services.hosting.hosting_outlook import StartChecks
 from hermes_desktop.services.hosting.hosting_return import TAKE_UP_AFTER_S, Return
 from hermes_desktop.services.hosting.hosting_status import StatusBoard
 from hermes_desktop.services.hosting.hosting_words import (
@@ -42,7 +47,7 @@ from hermes_desktop.services.hosting.hosting_words import (
     settings_notice,
     waiting_words,
 )
-from hermes_desktop.services.hosting.platform_wishes import PlatformWishes
+from hermes_desktop.services.hosting.platform_wishes import PlatformControls
 from hermes_desktop.services.hosting.undone_work import LOOK_S, UndoneWorkWatch
 
 DRAIN_S = 15.0
@@ -72,7 +77,7 @@ class HostSetup:
     program: str = "Hermes Desktop"
 
 
-class GatewayHost(PlatformWishes):
+class GatewayHost(PlatformControls):
     """Hosts the gateway of one home, or follows the one that another program hosts.
 
     All methods are called on the event loop. The result of a call is stored in :attr:`status`, and
@@ -113,7 +118,7 @@ class GatewayHost(PlatformWishes):
             setup.paths, self._board.note_undone, every_s=setup.work_look_s
         )
         self._tasks = TaskSet()
-        self._life: HostingLife | None = None
+        self._life: HostingLifecycle | None = None
         self._living: asyncio.Task[None] | None = None
         self._ended_by: EndCause | None = None
         self._closing = False
@@ -280,12 +285,12 @@ class GatewayHost(PlatformWishes):
 
     def _live(
         self, identity: HostingIdentity, *, insist: bool = False, take_over: bool = False
-    ) -> HostingLife:
+    ) -> HostingLifecycle:
         self._return.cancel()
-        parts = LifeParts(
+        parts = LifecycleDependencies(
             board=self._board,
             identity=identity,
-            outlook=HostingOutlook(
+            outlook=StartChecks(
                 self._setup.paths,
                 self._setup.environ,
                 self._parts.redactor,
@@ -298,11 +303,11 @@ class GatewayHost(PlatformWishes):
             make_hosted=partial(self._make_hosted, identity),
             tell_settings=self._tell_settings,
         )
-        self._life = life = HostingLife(parts, insist=insist, take_over=take_over)
+        self._life = life = HostingLifecycle(parts, insist=insist, take_over=take_over)
         self._living = self._tasks.start(self._run(life), name="gateway life")
         return life
 
-    async def _run(self, life: HostingLife) -> None:
+    async def _run(self, life: HostingLifecycle) -> None:
         self._ended_by = "failed"
         try:
             await life.run()
@@ -312,7 +317,9 @@ class GatewayHost(PlatformWishes):
         identity = self._identity
         gone = self._ended_by == "gone" and self._return.allowed
         if gone and identity is not None and identity.foreign is None:
-            self._tasks.start(self._come_back(), name="gateway return")  # it has gone already
+            self._tasks.start(
+                self._restart_after_crash(), name="gateway return"
+            )  # it has gone already
 
     async def _end(self, ending: Ending) -> None:
         if self._life is not None and self._living is not None:
@@ -327,7 +334,7 @@ class GatewayHost(PlatformWishes):
             loaded.config,
             record=identity.held.record or record,
             identity=identity.held,
-            calls=HostCalls(self._board.note_hosted, self._board.explain, self.restart_soon),
+            calls=HostCallbacks(self._board.note_hosted, self._board.explain, self.restart_soon),
         )
 
     @property
@@ -343,13 +350,13 @@ class GatewayHost(PlatformWishes):
     def _happened(self, event: IdentityEvent) -> None:
         match event:
             case StopRequested():
-                self._wish(asked_by(event))
+                self._wish(requested_ending(event))
             case HardStop() | IdentityLost():
                 if isinstance(event, HardStop):
                     self._return.forbid()
                 else:
                     self._return.note_other(event.owner and ForeignGateway(event.owner))
-                self._wish(forced_by(event, self._clock.monotonic()))
+                self._wish(forced_ending(event, self._clock.monotonic()))
             case IdentityRenewed(record):
                 if self._hosted is not None:
                     self._tasks.start(self._hosted.renew(record), name="token locks")
@@ -358,7 +365,7 @@ class GatewayHost(PlatformWishes):
                 if gateway is not None:
                     self._return.note_other(gateway)
                 elif self._life is None and not self._closing:
-                    self._tasks.start(self._come_back(), name="gateway return")
+                    self._tasks.start(self._restart_after_crash(), name="gateway return")
 
     def _wish(self, ending: Ending) -> None:
         if ending.stopped_from_outside:
@@ -368,7 +375,7 @@ class GatewayHost(PlatformWishes):
         elif ending.identity_gone and self._identity is not None:
             self._identity.confirm_stopped()
 
-    async def _come_back(self) -> None:
+    async def _restart_after_crash(self) -> None:
         """Host the home after the other gateway went away, if it crashed and that is allowed."""
         board = self._board
         if await self._return.is_due(board.explain, board.offer_start) and self._life is None:

@@ -57,7 +57,7 @@ def _not_served(platform: str) -> RefusedError:
     )
 
 
-def take_commands(
+def install_commands(
     runner: GatewayRunner, parts: "HostedParts", platforms: PlatformSupervisor | None = None
 ) -> None:
     """Install the command dispatch in a runner.
@@ -92,7 +92,7 @@ def take_commands(
     )
 
 
-def know_people(runner: GatewayRunner, parts: "HostedParts") -> None:
+def install_access(runner: GatewayRunner, parts: "HostedParts") -> None:
     """Let a runner authorize senders by the live settings, ``.env`` and pairing store."""
     runner.access = Access(
         runner.config,

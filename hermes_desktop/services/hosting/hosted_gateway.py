@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks
-from hermes_desktop.core.concurrency.periodic_look import PeriodicLook
+from hermes_desktop.core.concurrency.periodic_look import PollingThread
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.access.refusals import asked_to_drain
-from hermes_desktop.gateway.config.config_changes import ConfigReplaced, usable_now
+from hermes_desktop.gateway.config.config_changes import ConfigReplaced, split_live_changes
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, platform_or_none
-from hermes_desktop.gateway.delivery.mail import MailParts
+from hermes_desktop.gateway.delivery.mail import DeliveryDependencies
 from hermes_desktop.gateway.identity.identity_supervisor import GatewayIdentity
 from hermes_desktop.gateway.identity.token_locks import TokenLocks
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
@@ -27,7 +27,7 @@ from hermes_desktop.gateway.platforms.platform_supervisor import (
     SupervisorWiring,
 )
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
-from hermes_desktop.gateway.platforms.token_gate import LockedTokens
+from hermes_desktop.gateway.platforms.token_gate import AsyncTokenLocks
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.gateway.runner.chat_approvals import ChatApprovals
 from hermes_desktop.gateway.runner.chat_questions import ChatQuestions
@@ -37,14 +37,14 @@ from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.gateway.status import drain_requested
 from hermes_desktop.gateway.turns.program_locks import ProgramLocks
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
-from hermes_desktop.services.agents.background_care import BackgroundCare
-from hermes_desktop.services.agents.plugin_care import PluginCare
-from hermes_desktop.services.hosting.hosted_commands import know_people, take_commands
-from hermes_desktop.services.hosting.hosting_ending import Ending, EndingWish
-from hermes_desktop.services.sessions.open_turns import OpenTurns
+from hermes_desktop.services.agents.background_care import BackgroundNotifier
+from hermes_desktop.services.agents.plugin_care import PluginManager
+from hermes_desktop.services.hosting.hosted_commands import install_access, install_commands
+from hermes_desktop.services.hosting.hosting_ending import Ending, StopRequests
+from hermes_desktop.services.sessions.open_turns import ForeignTurns
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import Owner
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 if TYPE_CHECKING:
     from hermes_desktop.gateway.runner.event_hooks import EventHookSet
@@ -80,7 +80,7 @@ class HostedParts:
     turn_leases: KeyedLocks
     turn_slots: asyncio.Semaphore
     program_locks: ProgramLocks
-    open_turns: OpenTurns
+    open_turns: ForeignTurns
     registry: AdapterRegistry
     locks: TokenLocks
     worker: WorkerThreads
@@ -89,12 +89,12 @@ class HostedParts:
     redactor: SecretRedactor
     bus: EventBus
     clock: Clock
-    plugins: PluginCare
-    background: BackgroundCare
+    plugins: PluginManager
+    background: BackgroundNotifier
 
 
 @dataclass(frozen=True, slots=True)
-class HostCalls:
+class HostCallbacks:
     """Callbacks of a run of the gateway to its owner, called on the event loop.
 
     Attributes:
@@ -108,7 +108,7 @@ class HostCalls:
     restart: Callable[[], None]
 
 
-class _Hold:
+class _RunnerIdentity:
     """The identity as the runner sees it: updates are forwarded, the host does the release."""
 
     def __init__(self, identity: GatewayIdentity) -> None:
@@ -141,7 +141,7 @@ class HostedGateway:
         *,
         record: GatewayRecord,
         identity: GatewayIdentity,
-        calls: HostCalls,
+        calls: HostCallbacks,
     ) -> None:
         self._parts = parts
         self._calls = calls
@@ -149,7 +149,7 @@ class HostedGateway:
         self._record = record
         self._report = RunnerReport("stopped")
         self._hooks: EventHookSet | None = None
-        hold = _Hold(identity)
+        hold = _RunnerIdentity(identity)
         self._runner = GatewayRunner(
             config,
             session_store=_store(parts, config),
@@ -167,14 +167,14 @@ class HostedGateway:
             restart_handler=calls.restart,
         )
         self._runner.program_locks = parts.program_locks
-        self._own = OwnStore(parts.paths.own_store)
+        self._own = DesktopDatabase(parts.paths.own_store)
         self._mail_worker = WorkerThreads("gateway-mail")
         self._runner.use_mail(self._mail_parts(config))
         self._runner.task_file = parts.paths.desktop_dir / "background-tasks.json"
         self._platforms = self._supervisor(config, hold)
         self._runner.platforms_failed = lambda: self._platforms.has_only_failed
-        know_people(self._runner, parts)
-        take_commands(self._runner, parts, self._platforms)
+        install_access(self._runner, parts)
+        install_commands(self._runner, parts, self._platforms)
         self._runner.rooms = parts.builder.rooms
         queue, questions = parts.builder.approvals, parts.builder.questions
         if queue is not None:
@@ -182,11 +182,13 @@ class HostedGateway:
         if questions is not None:
             self._runner.questions = ChatQuestions(self._runner, questions)
 
-    def _drain_watch(self) -> PeriodicLook[bool]:
+    def _drain_watch(self) -> PollingThread[bool]:
         look = partial(drain_requested, self._parts.paths.home)
-        return PeriodicLook("drain-watch", look, self._be_quiet, first=False, every_s=_DRAIN_LOOK_S)
+        return PollingThread(
+            "drain-watch", look, self._apply_drain_request, first=False, every_s=_DRAIN_LOOK_S
+        )
 
-    def _supervisor(self, config: GatewayConfig, hold: _Hold) -> PlatformSupervisor:
+    def _supervisor(self, config: GatewayConfig, hold: _RunnerIdentity) -> PlatformSupervisor:
         parts = self._parts
         return PlatformSupervisor(
             config,
@@ -198,7 +200,7 @@ class HostedGateway:
                 connected=self._runner.platform_connected,
                 notify=parts.bus.publish,
                 identity=hold,
-                tokens=LockedTokens(parts.locks, parts.worker, lambda: self._record),
+                tokens=AsyncTokenLocks(parts.locks, parts.worker, lambda: self._record),
             ),
             home=parts.paths.home,
             clock=parts.clock,
@@ -221,7 +223,7 @@ class HostedGateway:
 
     async def replace_config(self, config: GatewayConfig) -> ConfigReplaced:
         """Apply other settings; see :meth:`PlatformSupervisor.replace_config`."""
-        usable, waiting = usable_now(self._runner.config, config)
+        usable, waiting = split_live_changes(self._runner.config, config)
         self._runner.use_config(usable)
         return ConfigReplaced(await self._platforms.replace_config(usable), waiting)
 
@@ -246,7 +248,7 @@ class HostedGateway:
         self._parts.background.add(self._runner)
         await self._runner.tell_startup()
 
-    async def leave(self, wish: EndingWish) -> None:
+    async def leave(self, wish: StopRequests) -> None:
         """Accept no new turns, let running ones finish, and disconnect the platforms in time.
 
         Args:
@@ -280,7 +282,7 @@ class HostedGateway:
             if self._hooks is not None:
                 self._hooks.close()
 
-    async def free_tokens(self) -> None:
+    async def release_tokens(self) -> None:
         """Release every token lock that is still held."""
         await self._parts.worker.run(self._parts.locks.release_all)
 
@@ -293,7 +295,7 @@ class HostedGateway:
             if platform is not None:
                 self._platforms.token_lost(platform, owner)
 
-    def _be_quiet(self, wanted: bool) -> None:  # noqa: FBT001 - what was found
+    def _apply_drain_request(self, wanted: bool) -> None:  # noqa: FBT001 - what was found
         """Refuse new turns for as long as the drain request file exists."""
         self._runner.refuse_turns(asked_to_drain() if wanted else None)
         self._calls.explain(asked_to_drain().title if wanted else "")
@@ -308,9 +310,9 @@ class HostedGateway:
             restart=ending.comes_back,
         )
 
-    def _mail_parts(self, config: GatewayConfig) -> MailParts:
+    def _mail_parts(self, config: GatewayConfig) -> DeliveryDependencies:
         parts = self._parts
-        return MailParts(
+        return DeliveryDependencies(
             home=parts.paths.home,
             db=parts.db,
             own=self._own,

@@ -66,7 +66,7 @@ class Ending:
         )
 
 
-def asked_by(event: StopRequested) -> Ending:
+def requested_ending(event: StopRequested) -> Ending:
     """Return the ending for a stop requested by another process."""
     return Ending(
         event.kind,
@@ -78,7 +78,7 @@ def asked_by(event: StopRequested) -> Ending:
     )
 
 
-def forced_by(event: HardStop | IdentityLost, now: float) -> Ending:
+def forced_ending(event: HardStop | IdentityLost, now: float) -> Ending:
     """Return the ending for an identity that is already lost."""
     if isinstance(event, HardStop):
         cause: EndCause = event.kind or "gone"
@@ -89,7 +89,7 @@ def forced_by(event: HardStop | IdentityLost, now: float) -> Ending:
     return Ending(cause, now, deadline=now, from_outside=True, identity_gone=True, words=words)
 
 
-class EndingWish:
+class StopRequests:
     """The merged requests to end one run of the gateway. For one event loop."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.identity.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity.identity_supervisor import GatewayIdentity
-from hermes_desktop.gateway.identity.take_over import TakeOver
+from hermes_desktop.gateway.identity.take_over import HomeTakeover
 from hermes_desktop.gateway.runtime_files.identity_events import (
     ClaimAnswer,
     ForeignGateway,
@@ -56,7 +56,7 @@ class HostingIdentity:
         self._end_program = end_program
         self._loop: asyncio.AbstractEventLoop | None = None
         self.held = GatewayIdentity(paths, events=self._hear, clock=clock, checks=checks)
-        self._take_over = TakeOver(paths, self.held, environ=environ, clock=clock)
+        self._take_over = HomeTakeover(paths, self.held, environ=environ, clock=clock)
         self._give_up = threading.Event()
 
     @property

@@ -20,15 +20,15 @@ from hermes_desktop.gateway.runtime_files.identity_events import (
 )
 from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 from hermes_desktop.services.hosting.hosted_gateway import HostedGateway
-from hermes_desktop.services.hosting.hosting_ending import Ending, EndingWish
+from hermes_desktop.services.hosting.hosting_ending import Ending, StopRequests
 from hermes_desktop.services.hosting.hosting_identity import HostingIdentity
-from hermes_desktop.services.hosting.hosting_outlook import HostingOutlook, Outlook
+from hermes_desktop.services.hosting.hosting_outlook import StartCheckResult, StartChecks
 from hermes_desktop.services.hosting.hosting_status import StatusBoard
 from hermes_desktop.services.hosting.hosting_words import (
     failure_refusal,
-    held_by_nobody_knows,
     other_gateway,
     refusal_for,
+    unknown_holder_refusal,
     waiting_words,
 )
 
@@ -47,7 +47,7 @@ _CANCEL_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class LifeParts:
+class LifecycleDependencies:
     """The dependencies of a lifecycle.
 
     Attributes:
@@ -57,14 +57,14 @@ class LifeParts:
 
     board: StatusBoard
     identity: HostingIdentity
-    outlook: HostingOutlook
+    outlook: StartChecks
     worker: WorkerThreads
     clock: Clock
     make_hosted: Callable[[LoadedGatewayConfig, GatewayRecord], HostedGateway]
     tell_settings: Callable[[tuple[str, ...]], None]
 
 
-class HostingLife:
+class HostingLifecycle:
     """One lifecycle, run as one task; other code only requests its end. For one event loop.
 
     Args:
@@ -73,12 +73,14 @@ class HostingLife:
         take_over: Ask another gateway to stop first.
     """
 
-    def __init__(self, parts: LifeParts, *, insist: bool, take_over: bool = False) -> None:
+    def __init__(
+        self, parts: LifecycleDependencies, *, insist: bool, take_over: bool = False
+    ) -> None:
         self._parts = parts
         self._board = parts.board
         self._insist = insist
         self._take_over = take_over
-        self._wish = EndingWish()
+        self._wish = StopRequests()
         self._settled = asyncio.Event()
         self._hosted: HostedGateway | None = None
         self._failure: Exception | None = None
@@ -137,7 +139,7 @@ class HostingLife:
 
     # Claiming
 
-    async def _begin(self) -> tuple[GatewayRecord, Outlook] | None:
+    async def _begin(self) -> tuple[GatewayRecord, StartCheckResult] | None:
         self._board.enter("idle" if self._take_over else "starting", "Looking at the settings.")
         outlook = await self._parts.worker.run(self._parts.outlook.look)
         if not self._is_acceptable(outlook):
@@ -150,7 +152,7 @@ class HostingLife:
             answer = await self._parts.identity.claim(insist=self._insist)
         return await self._claimed(answer, outlook)
 
-    def _is_acceptable(self, outlook: Outlook) -> bool:
+    def _is_acceptable(self, outlook: StartCheckResult) -> bool:
         if outlook.other is not None and not self._take_over:
             self._attach(outlook.other)
             return False
@@ -161,8 +163,8 @@ class HostingLife:
         return False
 
     async def _claimed(
-        self, answer: ClaimAnswer, outlook: Outlook
-    ) -> tuple[GatewayRecord, Outlook] | None:
+        self, answer: ClaimAnswer, outlook: StartCheckResult
+    ) -> tuple[GatewayRecord, StartCheckResult] | None:
         """Continue with a claim, unless an end was requested meanwhile."""
         if isinstance(answer, Claimed):
             if self._wish.ending is None:
@@ -179,15 +181,15 @@ class HostingLife:
 
     def _attach(self, gateway: ForeignGateway | None) -> None:
         if gateway is None:
-            self._board.refuse(held_by_nobody_knows())
+            self._board.refuse(unknown_holder_refusal())
         else:
             self._board.enter("idle")
             self._board.note_other(other_gateway(gateway, self._parts.clock))
 
-    async def _again(self) -> tuple[GatewayRecord, Outlook] | None:
+    async def _again(self) -> tuple[GatewayRecord, StartCheckResult] | None:
         """Claim again after a restart, with freshly read settings."""
         self._board.enter("starting", "Starting again.")
-        self._wish = EndingWish()
+        self._wish = StopRequests()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(RESTART_PAUSE_S):
                 await self._wish.asked()
@@ -202,7 +204,7 @@ class HostingLife:
 
     # Hosting
 
-    async def _host(self, record: GatewayRecord, outlook: Outlook) -> Ending:
+    async def _host(self, record: GatewayRecord, outlook: StartCheckResult) -> Ending:
         self._board.enter("starting", "Connecting the platforms.")
         self._parts.tell_settings(outlook.loaded.warnings)
         watching = asyncio.ensure_future(self._watch_home())
@@ -261,7 +263,7 @@ class HostingLife:
         try:
             await self._until_due(leaving)
             if hosted is not None:
-                await hosted.free_tokens()
+                await hosted.release_tokens()
         except Exception:  # the home must be released whatever happens
             log.exception("Leaving the platforms failed")
         finally:

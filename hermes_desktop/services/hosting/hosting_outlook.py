@@ -27,7 +27,7 @@ from hermes_desktop.state.records.records import StoreCondition
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class StartCheckResult:
     """The result of the checks before a start.
 
     Attributes:
@@ -41,7 +41,7 @@ class Outlook:
     other: ForeignGateway | None = None
 
 
-class HostingOutlook:
+class StartChecks:
     """Performs the checks before a start.
 
     Args:
@@ -69,10 +69,10 @@ class HostingOutlook:
         self._checks = checks
         self._condition = condition
 
-    def look(self) -> Outlook:
+    def look(self) -> StartCheckResult:
         """Read everything again and return the result."""
         loaded = load_gateway_config(self._paths, self._environ, self._redactor)
-        return Outlook(loaded, self._refusal(loaded.config), self._other())
+        return StartCheckResult(loaded, self._refusal(loaded.config), self._other())
 
     def not_ours(self) -> HostingRefusal | None:
         """Return why this home may no longer be hosted by this program, or None. Blocking.

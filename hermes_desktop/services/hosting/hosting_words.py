@@ -118,7 +118,7 @@ def not_served_here(what: str) -> RefusedError:
     )
 
 
-def held_by_nobody_knows() -> HostingRefusal:
+def unknown_holder_refusal() -> HostingRefusal:
     """Return the refusal for a home that is locked by a program which no file names."""
     return HostingRefusal(
         "The gateway was not started.",

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingUser:
+class PairingRequestView:
     """A sender who requests access.
 
     Attributes:
@@ -57,7 +57,7 @@ class PairingRequests:
         self._bus = bus
         self._clock = clock
 
-    async def pending(self) -> list[WaitingUser]:
+    async def pending(self) -> list[PairingRequestView]:
         """Return the waiting senders, the longest wait first."""
         requests = await self._worker.run(self._store.pending)
         now = self._clock.time()
@@ -84,7 +84,7 @@ class PairingRequests:
         """
         return await self._change(lambda: self._store.approve_code(platform, code))
 
-    async def deny(self, platform: str, entry_id: str) -> WaitingUser:
+    async def deny(self, platform: str, entry_id: str) -> PairingRequestView:
         """Delete a request without notifying its sender.
 
         Raises:
@@ -106,8 +106,8 @@ class PairingRequests:
         return result
 
     @staticmethod
-    def _waiting(request: PairingRequest, now: float) -> WaitingUser:
-        return WaitingUser(
+    def _waiting(request: PairingRequest, now: float) -> PairingRequestView:
+        return PairingRequestView(
             request.platform,
             request.entry_id,
             request.user_id,

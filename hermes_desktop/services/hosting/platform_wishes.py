@@ -13,7 +13,7 @@ from hermes_desktop.services.hosting.hosted_gateway import HostedGateway
 from hermes_desktop.services.hosting.hosting_words import not_served_here
 
 
-class PlatformWishes(ABC):
+class PlatformControls(ABC):
     """The part of the host that controls single platforms and chats. Called on the event loop."""
 
     _private: GatewayRunner | None

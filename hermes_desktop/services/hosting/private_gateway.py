@@ -10,7 +10,7 @@ from hermes_desktop.gateway.runner.runner_state import MAX_TURNS
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.gateway.turns.turn_places import MOST_LENT
 from hermes_desktop.services.agents.own_commands import own_commands
-from hermes_desktop.services.hosting.hosted_commands import take_commands
+from hermes_desktop.services.hosting.hosted_commands import install_commands
 from hermes_desktop.services.hosting.hosted_gateway import HostedParts
 
 
@@ -90,6 +90,6 @@ def build_private_gateway(parts: HostedParts) -> tuple[GatewayRunner, DesktopAda
     )
     runner.program_locks = parts.program_locks
     runner.rooms = parts.builder.rooms
-    take_commands(runner, parts)
+    install_commands(runner, parts)
     parts.background.add(runner)
     return runner, adapter

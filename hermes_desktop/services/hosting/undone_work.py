@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hermes_desktop.core.concurrency.periodic_look import PeriodicLook
+from hermes_desktop.core.concurrency.periodic_look import PollingThread
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.events import UndoneWork
 from hermes_desktop.core.paths import HermesPaths
@@ -67,7 +67,7 @@ class UndoneWorkWatch:
         self._paths = paths
         self._tell = tell
         self._every_s = every_s
-        self._look: PeriodicLook[UndoneWork | None] | None = None
+        self._look: PollingThread[UndoneWork | None] | None = None
 
     def follow(self, *, promised: bool) -> None:
         """Start watching, or stop and discard the result."""
@@ -79,7 +79,7 @@ class UndoneWorkWatch:
             self._tell(None)
         else:
             reader = _ChangedFiles(self._paths)
-            self._look = PeriodicLook(
+            self._look = PollingThread(
                 "scheduled-work", reader.read, self._tell, first=None, every_s=self._every_s
             )
             self._look.start()

@@ -89,7 +89,7 @@ def this_program(environ: Mapping[str, str]) -> tuple[str, ...]:
     return (str(Path(found).absolute()),) if found else (sys.executable, "-m", "hermes_desktop")
 
 
-class NoEntry:
+class UnavailableEntry:
     """Entry for environments, such as a sandbox, from which the system's entries cannot be reached.
 
     Args:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.settings.plain_secrets import PlainSecrets
+from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import KeyringSecretStore, ReadState, SecretStore
@@ -26,7 +26,7 @@ class SecretAccess:
     """Our storage of the secrets of a home."""
 
     store: SecretStore
-    plain: PlainSecrets
+    plain: PlainTextSecretStore
 
 
 def open_secrets(paths: HermesPaths, clock: Clock) -> SecretAccess:
@@ -39,7 +39,7 @@ def open_secrets(paths: HermesPaths, clock: Clock) -> SecretAccess:
         clock,
         label_of=lambda name: _label(name, paths),
     )
-    return SecretAccess(store, PlainSecrets(index))
+    return SecretAccess(store, PlainTextSecretStore(index))
 
 
 def _label(name: str, paths: HermesPaths) -> str:
@@ -64,7 +64,7 @@ def with_secrets(
     return EnvironmentWithSecrets(environ, access.store, access.plain)
 
 
-def learn_secrets(environ: Mapping[str, str], redactor: SecretRedactor) -> None:
+def redact_secrets(environ: Mapping[str, str], redactor: SecretRedactor) -> None:
     """Register the keyring's secrets with the log redactor. Blocks for some seconds at most."""
     if isinstance(environ, EnvironmentWithSecrets):
         for value in environ.secret_values():

@@ -3,7 +3,7 @@
 import re
 
 from hermes_desktop.core.errors import UsageError
-from hermes_desktop.core.text.odd_characters import named, odd_character
+from hermes_desktop.core.text.odd_characters import first_invalid_character, named
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY = re.compile(r"(?:KEY|TOKEN)$")
@@ -55,7 +55,7 @@ def is_key(name: str) -> bool:
 def _problem(value: str, *, is_key: bool) -> str:
     """Return why the value cannot be a secret; "" when it can."""
     unseen = next((each for each in value if not each.isprintable()), "")
-    odd = odd_character(value.replace(" ", "_")) if is_key else ""
+    odd = first_invalid_character(value.replace(" ", "_")) if is_key else ""
     quoted = is_key and value[:1] in _QUOTES and value[-1:] == value[:1]
     reasons = (
         (not value, "It is empty."),

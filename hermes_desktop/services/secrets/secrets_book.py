@@ -20,7 +20,7 @@ from hermes_desktop.settings.careful_writing import is_managed
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.config_patch import Edit, value_at
 from hermes_desktop.settings.config_store import ConfigStore
-from hermes_desktop.settings.env_file import put_secret_back, read_env_file, take_out_secret
+from hermes_desktop.settings.env_file import read_env_file, take_out_secret, write_secret
 from hermes_desktop.settings.json_file import read_json_settings
 from hermes_desktop.settings.secret_marks import is_reference, is_secret_key
 from hermes_desktop.settings.secrets import Reading, ReadState, SecretStoreError
@@ -314,7 +314,7 @@ class SecretsBook:
         value = self._access.plain.read().get(name)
         if value is None:
             value = self._access.store.demand(name)
-        put_secret_back(self._paths.env_file, name, value)
+        write_secret(self._paths.env_file, name, value)
         if read_env_file(self._paths.env_file).get(name) != value:
             raise ConfigError(f"{name} is not read back from .env.", "It stays in the keyring.")
         self.remove(name)

@@ -9,7 +9,7 @@ from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, silent
 from hermes_desktop.state.sessions.bulk_filters import DAY_S, Candidate, SessionFilter
-from hermes_desktop.state.sessions.bulk_selection import Selection, Spared
+from hermes_desktop.state.sessions.bulk_selection import Selection, SparedCounts
 
 PRUNE_AGE_S = 90 * DAY_S
 
@@ -27,7 +27,7 @@ class BulkPlan:
 
     choice: SessionFilter
     candidates: tuple[Candidate, ...]
-    spared: Spared = field(default_factory=Spared)
+    spared: SparedCounts = field(default_factory=SparedCounts)
     pinned: int = 0
 
     @classmethod
@@ -66,7 +66,7 @@ def plan_prune(
     return BulkPlan.of(wanted, db.selection(wanted))
 
 
-def prune_for_good(
+def prune_permanently(
     db: SessionDB,
     plan: BulkPlan,
     sessions_dir: Path,

@@ -57,7 +57,7 @@ class ClockNote:
         return self.since + SETTLED_S if self.off_by else 0.0
 
 
-class ClockTrust:
+class ClockCheck:
     """Detects jumps of the clock between two checks. Used on one thread.
 
     Args:

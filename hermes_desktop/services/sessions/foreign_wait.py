@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
-from hermes_desktop.core.concurrency.keyed_locks import GivenUpError
+from hermes_desktop.core.concurrency.keyed_locks import WaitAbandonedError
 from hermes_desktop.core.errors import StillBusyError
-from hermes_desktop.services.sessions.open_turns import OpenTurn, OpenTurns
+from hermes_desktop.services.sessions.open_turns import ForeignTurns, OpenTurn
 
 PATIENCE_S = 300.0
 LOOK_S = 1.0
@@ -31,7 +31,7 @@ class ForeignWait:
 
     def __init__(
         self,
-        turns: OpenTurns,
+        turns: ForeignTurns,
         readers: WorkerThreads,
         clock: Clock,
         tell: Tell,
@@ -54,7 +54,7 @@ class ForeignWait:
             ending: Ends the wait when it is set.
 
         Raises:
-            GivenUpError: ``ending`` was set.
+            WaitAbandonedError: ``ending`` was set.
             StillBusyError: The other program takes too long; nothing was sent.
             StateError: The shared file cannot be read.
         """
@@ -77,7 +77,7 @@ class ForeignWait:
             async with asyncio.timeout(self._look_s):
                 await ending.wait()
         if ending.is_set():
-            raise GivenUpError
+            raise WaitAbandonedError
 
 
 def still_busy(turn: OpenTurn, patience_s: float) -> StillBusyError:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.sessions.delete_plan import DeletePlan
-from hermes_desktop.services.sessions.live_catalog import LiveCatalog
-from hermes_desktop.services.sessions.session_actions import Repinned, SessionActions
+from hermes_desktop.services.sessions.live_catalog import AsyncSessionList
+from hermes_desktop.services.sessions.session_actions import PinResult, SessionActions
 from hermes_desktop.services.sessions.state_watch import StateWatch
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.stopping import OnProgress, Progress, silent
@@ -27,7 +27,7 @@ class DeletePreview:
     """The preview of a delete, for display.
 
     Attributes:
-        plan: The plan to pass to :meth:`LiveActions.delete`.
+        plan: The plan to pass to :meth:`AsyncSessionActions.delete`.
         subagents: The labels of the first few subagents that are deleted too.
     """
 
@@ -35,7 +35,7 @@ class DeletePreview:
     subagents: tuple[str, ...] = ()
 
 
-class LiveActions:
+class AsyncSessionActions:
     """Asynchronous facade of :class:`SessionActions`, called on the event loop.
 
     Every method may raise ``BusyError``, ``StateError`` and the errors of the method it wraps.
@@ -56,7 +56,7 @@ class LiveActions:
         *,
         writers: WorkerThreads,
         bulk: WorkerThreads,
-        catalog: LiveCatalog,
+        catalog: AsyncSessionList,
         watch: StateWatch,
     ) -> None:
         self._actions = actions
@@ -93,7 +93,7 @@ class LiveActions:
             RunningTurnError: A turn has begun in one of them; nothing was deleted.
             TrashTooLargeError: The copy would be very large; ask the user, then call with
                 ``force``.
-            NoRoomError: The disk has no room for the copy; nothing was deleted.
+            TrashDiskFullError: The disk has no room for the copy; nothing was deleted.
         """
         loop = asyncio.get_running_loop()
         ended = False
@@ -111,7 +111,7 @@ class LiveActions:
             )
         finally:
             ended = True
-        self._watch.look_now()
+        self._watch.check_now()
         return receipt
 
     async def undo_delete(self, receipt: TrashReceipt) -> tuple[Restored, ...]:
@@ -121,7 +121,7 @@ class LiveActions:
             NotFoundError: It is not in the trash any more.
         """
         restored = await self._bulk.run(self._actions.undo, receipt)
-        self._watch.look_now()
+        self._watch.check_now()
         return restored
 
     async def archive(self, ids: Collection[str]) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ class LiveActions:
         """
         self._catalog.expect(ids)
         changed = await self._writers.run(self._actions.archive, tuple(ids))
-        self._watch.look_now()
+        self._watch.check_now()
         return changed
 
     async def unarchive(self, ids: Collection[str]) -> tuple[str, ...]:
@@ -144,10 +144,10 @@ class LiveActions:
         """
         self._catalog.expect(ids)
         changed = await self._writers.run(self._actions.unarchive, tuple(ids))
-        self._watch.look_now()
+        self._watch.check_now()
         return changed
 
-    async def pin(self, ids: Collection[str]) -> Repinned:
+    async def pin(self, ids: Collection[str]) -> PinResult:
         """Pin conversations.
 
         Raises:
@@ -155,7 +155,7 @@ class LiveActions:
         """
         return await self._repin(ids, self._actions.pin)
 
-    async def unpin(self, ids: Collection[str]) -> Repinned:
+    async def unpin(self, ids: Collection[str]) -> PinResult:
         """Unpin conversations.
 
         Raises:
@@ -164,11 +164,11 @@ class LiveActions:
         return await self._repin(ids, self._actions.unpin)
 
     async def _repin(
-        self, ids: Collection[str], change: Callable[[Collection[str]], Repinned]
-    ) -> Repinned:
+        self, ids: Collection[str], change: Callable[[Collection[str]], PinResult]
+    ) -> PinResult:
         self._catalog.expect(ids)
         done = await self._writers.run(change, tuple(ids))
-        self._watch.look_now()
+        self._watch.check_now()
         return done
 
     async def tidy_later(self, *, after_s: float = 5.0) -> None:
@@ -182,7 +182,7 @@ class LiveActions:
         except HermesError as error:
             log.warning("The trash was not tidied: %s %s", error.title, error.detail)
         else:
-            self._watch.look_now()
+            self._watch.check_now()
 
     async def close(self) -> None:
         """Close our own file after the running operation has ended."""

@@ -62,7 +62,7 @@ class SessionPage:
     archived_total: int = 0
 
 
-class LiveCatalog:
+class AsyncSessionList:
     """Asynchronous facade of the list. Called on the loop; everything runs on ``state-read``.
 
     Args:

@@ -8,7 +8,7 @@ from pathlib import Path
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations import turn_leases
-from hermes_desktop.state.conversations.conversation_locks import ConversationLocks, wants_reply
+from hermes_desktop.state.conversations.conversation_locks import ConversationLocks, is_unanswered
 from hermes_desktop.state.database.holders import Holder, foreign_holders
 
 FRESH_S = 300.0
@@ -47,7 +47,7 @@ class OpenTurn:
         return f"{about} got its latest news {self.age_s:.0f} s ago, and {self.who} may be at it"
 
 
-class OpenTurns:
+class ForeignTurns:
     """Detects in which sessions other programs are answering. Any thread; a call may take 0.1 s.
 
     Our own programs hold a lock while they answer, and newer releases of ``hermes`` have a lease.
@@ -100,7 +100,7 @@ class OpenTurns:
         now = self._clock.time()
         lease = self._db.read(lambda conn: turn_leases.holder_of(conn, ids, now))
         if lease is not None:
-            who = turn_leases.holder_words(lease)
+            who = turn_leases.holder_label(lease)
             return OpenTurn(self._newest_prompt(session_id), who, certain=True)
         return self._by_messages(session_id)
 
@@ -116,9 +116,9 @@ class OpenTurns:
         if row is None or row.get("ended_at") is not None:
             return None
         last = self._db.read_messages(session_id, limit=1)
-        if not last or not wants_reply(last[0]):
+        if not last or not is_unanswered(last[0]):
             return None
-        if self._locks is not None and last[0].id <= self._locks.left_by_us(session_id):
+        if self._locks is not None and last[0].id <= self._locks.unanswered_message(session_id):
             return None  # a turn of ours failed or was stopped
         age = self._clock.time() - last[0].timestamp
         if not 0 <= age < FRESH_S:

@@ -5,7 +5,7 @@ import threading
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import TurnFinished, TurnQueued, TurnStarted
-from hermes_desktop.services.sessions.open_turns import OpenTurns
+from hermes_desktop.services.sessions.open_turns import ForeignTurns
 from hermes_desktop.state import SessionDB
 
 _MOST_WORDS = 60
@@ -22,7 +22,7 @@ class OwnTurns:
         foreign: Detects the turns of other programs.
     """
 
-    def __init__(self, db: SessionDB, bus: EventBus, clock: Clock, foreign: OpenTurns) -> None:
+    def __init__(self, db: SessionDB, bus: EventBus, clock: Clock, foreign: ForeignTurns) -> None:
         self._db = db
         self._clock = clock
         self._foreign = foreign

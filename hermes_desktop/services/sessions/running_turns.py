@@ -26,6 +26,6 @@ class RunningTurnError(RefusedError):
         self.turn = turn
 
 
-def no_turn(_: str) -> str | None:
+def never_running(_: str) -> str | None:
     """Return None, for programs in which no turn can run."""
     return None

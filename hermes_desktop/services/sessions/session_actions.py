@@ -13,13 +13,17 @@ from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.services.sessions.bulk_sessions import BulkPlan
 from hermes_desktop.services.sessions.delete_plan import DeletePlan, PlannedConversation
 from hermes_desktop.services.sessions.gone_session import gone_session
-from hermes_desktop.services.sessions.running_turns import RunningTurn, RunningTurnError, no_turn
+from hermes_desktop.services.sessions.running_turns import (
+    RunningTurn,
+    RunningTurnError,
+    never_running,
+)
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
 from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, silent
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash.trash import (
     TrashReceipt,
     empty_trash,
@@ -41,7 +45,7 @@ PINS_ARE_OURS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Repinned:
+class PinResult:
     """The result of pinning or unpinning.
 
     Attributes:
@@ -71,10 +75,10 @@ class SessionActions:
         own_path: Path,
         *,
         clock: Clock | None = None,
-        running_turn: RunningTurn = no_turn,
+        running_turn: RunningTurn = never_running,
     ) -> None:
         self._db = db
-        self._own = OwnStore(own_path)
+        self._own = DesktopDatabase(own_path)
         self._clock = clock or SystemClock()
         self._running_turn = running_turn
 
@@ -128,7 +132,7 @@ class SessionActions:
         Raises:
             RunningTurnError: A turn has begun in one of them; nothing was deleted.
             TrashTooLargeError: The copy would be very large; nothing was deleted.
-            NoRoomError: The disk has no room for the copy; nothing was deleted.
+            TrashDiskFullError: The disk has no room for the copy; nothing was deleted.
         """
         self._db.require_writable()
         self._refuse_running((*plan.segments, *plan.subagents), DELETED)
@@ -165,7 +169,7 @@ class SessionActions:
 
         Raises:
             TrashTooLargeError: The copy would be very large; nothing was deleted.
-            NoRoomError: The disk has no room for the copy; nothing was deleted.
+            TrashDiskFullError: The disk has no room for the copy; nothing was deleted.
         """
         self._db.require_writable()
         self.tidy_trash()
@@ -298,7 +302,7 @@ class SessionActions:
         hidden = tuple(each for each in ids if self._summary(each).archived)
         return self._set_archived(hidden, archived=False)
 
-    def pin(self, ids: Collection[str]) -> Repinned:
+    def pin(self, ids: Collection[str]) -> PinResult:
         """Pin conversations, which excludes them from pruning and automatic deletion.
 
         Raises:
@@ -306,7 +310,7 @@ class SessionActions:
         """
         return self._set_pinned(ids, pinned=True)
 
-    def unpin(self, ids: Collection[str]) -> Repinned:
+    def unpin(self, ids: Collection[str]) -> PinResult:
         """Unpin conversations.
 
         Raises:
@@ -314,11 +318,11 @@ class SessionActions:
         """
         return self._set_pinned(ids, pinned=False)
 
-    def _set_pinned(self, ids: Collection[str], *, pinned: bool) -> Repinned:
+    def _set_pinned(self, ids: Collection[str], *, pinned: bool) -> PinResult:
         for session_id in ids:
             self._summary(session_id)
         changed = (each for each in ids if self._db.set_session_pinned(each, pinned=pinned))
-        return Repinned(tuple(changed), self._db.shares_pins)
+        return PinResult(tuple(changed), self._db.shares_pins)
 
     def _set_archived(self, ids: Collection[str], *, archived: bool) -> tuple[str, ...]:
         return tuple(each for each in ids if self._db.set_session_archived(each, archived))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.search.search_records import SearchHit, SearchOutcome, SearchQuery
-from hermes_desktop.state.search.search_stopping import Interruption
+from hermes_desktop.state.search.search_stopping import SearchCancelSignal
 
 OnHits = Callable[[Sequence[SearchHit]], None]
 
@@ -23,7 +23,7 @@ class SessionSearch:
     def __init__(self, db: SessionDB, worker: WorkerThreads) -> None:
         self._db = db
         self._worker = worker
-        self._cancel: Interruption | None = None
+        self._cancel: SearchCancelSignal | None = None
 
     async def find(self, query: SearchQuery, on_hits: OnHits) -> SearchOutcome:
         """Find messages; ends the running search.
@@ -41,7 +41,7 @@ class SessionSearch:
             StateError: The messages cannot be read.
         """
         self.cancel()
-        cancel = self._cancel = Interruption()
+        cancel = self._cancel = SearchCancelSignal()
         loop = asyncio.get_running_loop()
 
         def deliver(hits: Sequence[SearchHit]) -> None:

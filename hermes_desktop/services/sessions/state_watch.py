@@ -18,7 +18,7 @@ from hermes_desktop.core.events import (
     SessionsChanged,
     StateFileChanged,
 )
-from hermes_desktop.services.sessions.live_catalog import LiveCatalog
+from hermes_desktop.services.sessions.live_catalog import AsyncSessionList
 from hermes_desktop.services.sessions.pairing_watch import PairingWatch
 from hermes_desktop.services.sessions.transcript import TranscriptReader
 from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
@@ -61,7 +61,7 @@ class StateWatch:
     def __init__(  # noqa: PLR0913, PLR0917 - the parts it joins
         self,
         watcher: ChangeWatcher,
-        catalog: LiveCatalog,
+        catalog: AsyncSessionList,
         transcript: TranscriptReader,
         readers: WorkerThreads,
         bus: EventBus,
@@ -83,9 +83,9 @@ class StateWatch:
     def set_visible(self, visible: bool) -> None:  # noqa: FBT001 - a slot of one meaning
         """Check four times a second while a window is visible, else every two seconds."""
         self._interval_s = VISIBLE_INTERVAL_S if visible else HIDDEN_INTERVAL_S
-        self.look_now()
+        self.check_now()
 
-    def look_now(self) -> None:
+    def check_now(self) -> None:
         """Check at once; called after a write of our own."""
         self._due.set()
 

@@ -21,7 +21,7 @@ LATEST = "latest"
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
+class TakenSnapshot:
     """The result of taking a snapshot.
 
     Attributes:
@@ -59,7 +59,7 @@ def guard(
     now: float,
     on_progress: OnProgress = silent,
     cancel: CancelSignal | None = None,
-) -> Guarded:
+) -> TakenSnapshot:
     """Take a snapshot of the store and drop old ones: five are kept, none older than 30 days.
 
     Args:
@@ -70,7 +70,7 @@ def guard(
         cancel: Set to stop; nothing remains then.
 
     Raises:
-        NoRoomForSnapshotError: There is no room.
+        SnapshotDiskFullError: There is no room.
         CancelledError: It was cancelled.
         BusyError: Another program keeps the file locked.
         StateError: The store cannot be read, or the copy cannot be written.
@@ -85,7 +85,7 @@ def guard(
         on_progress=on_progress,
         cancel=cancel,
     )
-    return Guarded(taken, prune_snapshots(paths.snapshots_dir, now=now))
+    return TakenSnapshot(taken, prune_snapshots(paths.snapshots_dir, now=now))
 
 
 def optimise(
@@ -150,7 +150,7 @@ def restore(
     Only call this after the user agreed, because some processes may not be visible to us.
 
     Raises:
-        HeldError: Other programs are known to have the store open.
+        StoreInUseError: Other programs are known to have the store open.
         CancelledError: It was cancelled; the store is unchanged.
         StateError: There is no room, or something cannot be read or written.
     """

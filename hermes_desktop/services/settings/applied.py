@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hermes_desktop.core.events import GatewayState, SettingChanged
 from hermes_desktop.gateway.config.config_changes import PlatformOutcome
 from hermes_desktop.gateway.config.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
-from hermes_desktop.gateway.platforms.checks import CheckAnswer
+from hermes_desktop.gateway.platforms.checks import CheckResult
 from hermes_desktop.services.settings.live_settings import RUNS, Followed
 from hermes_desktop.services.settings.settings_book import Saved
 from hermes_desktop.settings.options import Effect
@@ -26,7 +26,7 @@ class PlatformChecked:
     """A platform's answer to a check of a secret before it was stored."""
 
     platform: str
-    answer: CheckAnswer
+    answer: CheckResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Applied:
     trouble: str = ""
 
 
-def what_became(
+def change_result(
     saved: Saved,
     own: tuple[SettingChanged, ...],
     followed: Followed,

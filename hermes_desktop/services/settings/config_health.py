@@ -14,7 +14,7 @@ import yaml
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.settings.config_file import read_settings_text
-from hermes_desktop.settings.secret_marks import MASK, is_secret_key, without_remarks
+from hermes_desktop.settings.secret_marks import MASK, is_secret_key, mask_comments
 from hermes_desktop.settings.yaml_tree import LINE_BREAK, Node, parse_tree
 
 _AROUND = 2
@@ -77,7 +77,7 @@ def _masked_line(line: str) -> str:
     found = _PAIR.match(line)
     if found is not None and is_secret_key(found["key"]):
         return f"{found['head']}{MASK}"
-    return without_remarks(line)
+    return mask_comments(line)
 
 
 def _repeated(node: Node, path: tuple[str, ...]) -> Iterator[RepeatedKey]:

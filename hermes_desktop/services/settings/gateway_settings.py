@@ -13,7 +13,7 @@ from hermes_desktop.gateway.config import config_loading
 from hermes_desktop.gateway.config.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.config.config_options import GATEWAY_SECRETS, switch_places
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
-from hermes_desktop.services.secrets.secret_access import learn_secrets, secret_warnings
+from hermes_desktop.services.secrets.secret_access import redact_secrets, secret_warnings
 from hermes_desktop.settings.config_file import (
     Lookup,
     parse_config,
@@ -21,7 +21,7 @@ from hermes_desktop.settings.config_file import (
     read_settings_text,
 )
 from hermes_desktop.settings.config_patch import Edit, patch_text, value_at
-from hermes_desktop.settings.env_file import first_set, read_env_file
+from hermes_desktop.settings.env_file import layered_lookup, read_env_file
 from hermes_desktop.settings.json_file import read_json_settings
 
 log = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ def _joined(
     variables: Mapping[str, str],
 ) -> LoadedGatewayConfig:
     loaded = config_loading.load_gateway_config(
-        data, legacy=legacy, lookup=first_set(environ, variables)
+        data, legacy=legacy, lookup=layered_lookup(environ, variables)
     )
     refused = secret_warnings(environ)
     config = _with_troubles(loaded.config, data, refused)
@@ -129,7 +129,7 @@ def _finished(
     config = loaded.config
     if redactor is not None:
         _teach(redactor, config)
-        learn_secrets(environ, redactor)
+        redact_secrets(environ, redactor)
     for warning in loaded.warnings:
         log.warning("%s", warning)
     folder = config.sessions_dir or paths.sessions_dir
@@ -157,7 +157,7 @@ def live_lookup(paths: HermesPaths, environ: Mapping[str, str]) -> Callable[[], 
             if not last:
                 raise
             log.warning("%s", error)
-        return first_set(environ, last[0])
+        return layered_lookup(environ, last[0])
 
     return look
 

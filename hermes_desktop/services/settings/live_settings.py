@@ -64,7 +64,7 @@ class HostedGateway(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LiveParts:
+class SettingsSources:
     """The sources of the settings. The calls block and raise :class:`HermesError`.
 
     Attributes:
@@ -99,7 +99,7 @@ class Followed:
     trouble: HermesError | None = None
 
 
-class LiveSettings:
+class LiveReload:
     """Follows the settings of a home. Everything is called on the event loop.
 
     Args:
@@ -109,7 +109,9 @@ class LiveSettings:
             elsewhere.
     """
 
-    def __init__(self, parts: LiveParts, gateway: HostedGateway | None, bus: EventBus) -> None:
+    def __init__(
+        self, parts: SettingsSources, gateway: HostedGateway | None, bus: EventBus
+    ) -> None:
         self._parts = parts
         self._gateway = gateway
         self._bus = bus

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from hermes_desktop.core.errors import UsageError
-from hermes_desktop.core.text.odd_characters import odd_character
+from hermes_desktop.core.text.odd_characters import first_invalid_character
 from hermes_desktop.services.secrets.platform_facts import (
     KNOWN_SHAPES,
     PLATFORMS,
@@ -49,7 +49,7 @@ class PastedSecret:
     belongs_to: str = ""
 
 
-def look_at_pasted(text: str, facts: SecretFacts) -> PastedSecret:
+def validate_pasted(text: str, facts: SecretFacts) -> PastedSecret:
     """Validate the text that the user typed or pasted for one secret.
 
     Args:
@@ -73,7 +73,7 @@ def look_at_pasted(text: str, facts: SecretFacts) -> PastedSecret:
     return PastedSecret(value, note=" ".join(notes))
 
 
-def given_secret(name: str, text: str) -> PastedSecret:
+def validate_argument(name: str, text: str) -> PastedSecret:
     """Validate a secret given on the command line, where no input field shows the result.
 
     Args:
@@ -94,7 +94,7 @@ def given_secret(name: str, text: str) -> PastedSecret:
             return PastedSecret(checked_value(text))
         value, notes = _bare(text, name)
         return PastedSecret(checked_value(value, name), note=" ".join(notes))
-    found = look_at_pasted(text, facts)
+    found = validate_pasted(text, facts)
     if found.value:
         return found
     hint = f"Give the {facts.label[:1].lower()}{facts.label[1:]} alone, on one line."
@@ -140,7 +140,7 @@ def _impossible(value: str, facts: SecretFacts) -> str:
     name, one = facts.label[:1].lower() + facts.label[1:], _article(facts.label)
     lines = len(value.splitlines())
     token = facts.kind == "token"
-    odd = odd_character(value.replace(" ", "_"))
+    odd = first_invalid_character(value.replace(" ", "_"))
     unseen = f"It holds characters that cannot be seen ({odd}). Copy it again."
     only = f"Copy only the {name}."
     reasons = (

@@ -20,9 +20,9 @@ from hermes_desktop.gateway.config.gateway_config import (
 )
 from hermes_desktop.gateway.identity.token_locks import TokenLocks
 from hermes_desktop.gateway.platforms.base import PlatformAdapter, TokenIdentity
-from hermes_desktop.gateway.platforms.checks import CheckAnswer, answered, connect_once
+from hermes_desktop.gateway.platforms.checks import CheckResult, answered, connect_once
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
-from hermes_desktop.gateway.platforms.token_gate import in_use_words
+from hermes_desktop.gateway.platforms.token_gate import in_use_text
 from hermes_desktop.services.settings.gateway_settings import read_gateway_config
 from hermes_desktop.settings.config_patch import Edit
 
@@ -45,7 +45,7 @@ class RefusedByPlatformError(RefusedError):
         self.key = key
 
 
-def refused_by(platform: str, variable: str, answer: CheckAnswer) -> RefusedByPlatformError:
+def refused_by(platform: str, variable: str, answer: CheckResult) -> RefusedByPlatformError:
     """Return the error for a platform that does not accept a secret."""
     return RefusedByPlatformError(
         variable,
@@ -112,7 +112,7 @@ class PlatformChecker:
         config = read_gateway_config(self._paths, environ, self._redactor, edits=edits).config
         return config.platforms.get(Platform(platform), PlatformConfig())
 
-    async def ask(self, platform: str, config: PlatformConfig) -> CheckAnswer:
+    async def ask(self, platform: str, config: PlatformConfig) -> CheckResult:
         """Check settings with a platform; answers within 20 s, and may be cancelled.
 
         Args:
@@ -122,11 +122,11 @@ class PlatformChecker:
         wanted = {Platform(platform): replace(config, enabled=True)}
         if not GatewayConfig(platforms=wanted).get_connected_platforms():
             words = config.trouble or "What it needs to log in is missing."
-            return CheckAnswer("misconfigured", words=words)
+            return CheckResult("misconfigured", words=words)
         context = AdapterContext(Platform(platform), self._paths.home, self._clock)
         check = self._registry.check_of(context.platform)
 
-        async def bounded() -> CheckAnswer:
+        async def bounded() -> CheckResult:
             async with asyncio.timeout(CHECK_S):
                 if check is not None:
                     return await check(config, context)
@@ -134,17 +134,17 @@ class PlatformChecker:
 
         return await answered(bounded())
 
-    async def _connect(self, adapter: PlatformAdapter) -> CheckAnswer:
+    async def _connect(self, adapter: PlatformAdapter) -> CheckResult:
         """Check by connecting, unless the new connection would disturb an existing one."""
         health = self._in_use(adapter.platform, adapter.token)
         if health is not None:
             good = health.state == "connected"
-            return CheckAnswer("ok" if good else "unreachable", words="" if good else health.detail)
+            return CheckResult("ok" if good else "unreachable", words="" if good else health.detail)
         if adapter.token is not None:
             token = adapter.token
             owner = await self._worker.run(self._locks.owner, token.scope, token.secret)
             if owner is not None:
-                return CheckAnswer("unreachable", words=in_use_words(owner))
+                return CheckResult("unreachable", words=in_use_text(owner))
         return await connect_once(adapter, _CONNECT_S)
 
 

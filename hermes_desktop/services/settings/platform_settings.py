@@ -29,7 +29,7 @@ _EVERYBODY = "GATEWAY_ALLOW_ALL_USERS"
 
 
 @dataclass(frozen=True, slots=True)
-class ListedPeople:
+class VariableAllowlist:
     """Senders who may write because a variable lists them.
 
     Attributes:
@@ -61,7 +61,7 @@ class HomeStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class PlatformStanding:
+class PlatformSettings:
     """The settings of one platform.
 
     Attributes:
@@ -73,12 +73,12 @@ class PlatformStanding:
 
     name: str
     mentioned: bool = False
-    listed: tuple[ListedPeople, ...] = ()
+    listed: tuple[VariableAllowlist, ...] = ()
     everybody: tuple[tuple[str, Where], ...] = ()
     home: HomeStanding = HomeStanding()
 
 
-class PlatformBook:
+class PlatformSettingsRepository:
     """Reads platform settings that are not options, and sets the home channel.
 
     Args:
@@ -90,7 +90,7 @@ class PlatformBook:
         self._paths = paths
         self._environ = environ
 
-    def look(self) -> dict[str, PlatformStanding]:
+    def look(self) -> dict[str, PlatformSettings]:
         """Return the settings of every platform, by name.
 
         Raises:
@@ -144,18 +144,18 @@ class PlatformBook:
 
     def _standing(
         self, name: str, config: Mapping[str, Any], variables: Mapping[str, str]
-    ) -> PlatformStanding:
+    ) -> PlatformSettings:
         sources: tuple[tuple[Where, Mapping[str, str]], ...] = (
             ("environment", self._environ),
             (".env", variables),
         )
         lists = (variable(name, "ALLOWED_USERS"), *_MORE_LISTS.get(name, ()), _FOR_ALL)
         switches = (variable(name, "ALLOW_ALL_USERS"), _EVERYBODY)
-        return PlatformStanding(
+        return PlatformSettings(
             name,
             any(isinstance(block, Mapping) and block for block in _blocks(name, config)),
             tuple(
-                ListedPeople(each, where, tuple(sorted(split_list(text))))
+                VariableAllowlist(each, where, tuple(sorted(split_list(text))))
                 for each in lists
                 for where, text in _first(each, sources)
             ),

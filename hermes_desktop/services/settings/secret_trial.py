@@ -9,7 +9,7 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.gateway_config import platform_or_none
 from hermes_desktop.gateway.identity.token_locks import TokenLocks, locks_folder
-from hermes_desktop.gateway.platforms.checks import CheckAnswer
+from hermes_desktop.gateway.platforms.checks import CheckResult
 from hermes_desktop.gateway.platforms.shipped import shipped_platforms
 from hermes_desktop.services.secrets.known_secrets import SECRETS
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS
@@ -17,7 +17,7 @@ from hermes_desktop.services.secrets.secret_access import with_secrets
 from hermes_desktop.services.settings.platform_checks import PlatformChecker, refused_by
 
 
-def platform_that_knows(name: str) -> str:
+def checking_platform(name: str) -> str:
     """Return the platform that can check a secret; "" where there is none.
 
     A platform that can only be checked by connecting is left out: another program may be connected.
@@ -28,7 +28,7 @@ def platform_that_knows(name: str) -> str:
     return platform.value
 
 
-def try_secret(
+def check_secret(
     paths: HermesPaths,
     environ: Mapping[str, str],
     clock: Clock,
@@ -36,7 +36,7 @@ def try_secret(
     platform: str,
     name: str,
     value: str,
-) -> CheckAnswer:
+) -> CheckResult:
     """Check with its platform whether a secret is accepted; stores nothing.
 
     Blocks, for half a minute at most; must not be called on an event loop.
@@ -45,7 +45,7 @@ def try_secret(
         paths: The home, whose other settings of that platform apply.
         environ: The process environment.
         clock: The clock, for pauses.
-        platform: The result of :func:`platform_that_knows`.
+        platform: The result of :func:`checking_platform`.
         name: The variable.
         value: The value to be stored.
 

@@ -5,24 +5,24 @@ from collections.abc import Callable
 from functools import cached_property, partial
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
-from hermes_desktop.core.concurrency.stoppable import Stoppable
+from hermes_desktop.core.concurrency.stoppable import CancellableRunner
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.core.events import SettingChanged
 from hermes_desktop.services.secrets.secrets_book import Kept, SecretsBook, SecretView
 from hermes_desktop.services.settings.applied import Applied, PlatformChecked
-from hermes_desktop.services.settings.live_settings import LiveSettings
+from hermes_desktop.services.settings.live_settings import LiveReload
 from hermes_desktop.services.settings.settings_book import Saved
-from hermes_desktop.services.settings.settings_snapshot import secret_news
+from hermes_desktop.services.settings.settings_snapshot import secret_change_event
 from hermes_desktop.settings.secrets import Reading
 
 
-class SecretsFace(ABC):
+class SecretsService(ABC):
     """Lists, moves and stores secrets; keyring calls run off the event loop."""
 
     _secrets: SecretsBook
     _keyring: WorkerThreads
-    _live: LiveSettings
-    _asking: Stoppable
+    _live: LiveReload
+    _asking: CancellableRunner
 
     @cached_property
     def _removed(self) -> dict[str, Kept]:
@@ -70,7 +70,7 @@ class SecretsFace(ABC):
 
         return await self._with_secret(name, remove)
 
-    async def bring_secret_back(self, name: str) -> Applied:
+    async def restore_secret(self, name: str) -> Applied:
         """Undo :meth:`remove_secret`, as long as this program runs.
 
         Raises:
@@ -85,7 +85,7 @@ class SecretsFace(ABC):
         return applied
 
     def can_bring_back(self, name: str) -> bool:
-        """Return whether :meth:`bring_secret_back` has something to restore."""
+        """Return whether :meth:`restore_secret` has something to restore."""
         return name in self._removed
 
     async def keep_plain(self, name: str, value: str) -> Applied:
@@ -105,4 +105,4 @@ class SecretsFace(ABC):
     async def _with_secret(self, name: str, do: Callable[[str], object]) -> Applied:
         async with self._live.alone():
             await self._keyring.run(do, name)
-            return await self._announce(Saved(""), (secret_news(name.strip()),))
+            return await self._announce(Saved(""), (secret_change_event(name.strip()),))

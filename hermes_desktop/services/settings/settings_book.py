@@ -36,7 +36,7 @@ from hermes_desktop.services.settings.settings_reading import (
     unknown_keys,
     view_of,
 )
-from hermes_desktop.services.settings.wished_settings import Wished, read_wished
+from hermes_desktop.services.settings.wished_settings import PreviewedSettings, preview_settings
 from hermes_desktop.settings.careful_writing import is_managed
 from hermes_desktop.settings.config_patch import Edit
 from hermes_desktop.settings.config_store import ConfigStore, Seen, Written
@@ -196,7 +196,7 @@ class SettingsBook:
                 is written in a way in which the value cannot be changed alone.
             ConfigError: A file cannot be parsed or written.
         """
-        self.config.until_written()
+        self.config.wait_until_settled()
         layers = self.layers()
         wanted = _Wanted()
         for change in changes:
@@ -213,7 +213,9 @@ class SettingsBook:
         if not dry_run:
             self._must_count(changes)
             notes += self._overridden(changes)
-        return Saved(diff, tuple(notes), news_of(change.key for change in changes) if diff else ())
+        return Saved(
+            diff, tuple(notes), change_events(change.key for change in changes) if diff else ()
+        )
 
     def _write(self, wanted: "_Wanted", *, dry_run: bool) -> Written:
         """Write both files, or neither."""
@@ -248,9 +250,9 @@ class SettingsBook:
                 found += edits_for(option, value, layers, OPTIONS, unset=change.unset)
         return found
 
-    def wished(self, changes: Sequence[Change]) -> Wished:
+    def wished(self, changes: Sequence[Change]) -> PreviewedSettings:
         """Return the settings that would apply after some changes. Raises as :meth:`save`."""
-        return read_wished(self._paths, self._environ, self.edits(changes))
+        return preview_settings(self._paths, self._environ, self.edits(changes))
 
     def restore(self, version: Version, *, dry_run: bool = False) -> Saved:
         """Restore an earlier version of config.yaml as a whole. Raises as :meth:`save`."""
@@ -258,7 +260,7 @@ class SettingsBook:
         done = self.config.restore(version, dry_run=dry_run)
         after = before if dry_run else self._values()
         changed = [key for key in OPTIONS if before.get(key) != after.get(key)]
-        return Saved(done.diff, done.notes, news_of(changed))
+        return Saved(done.diff, done.notes, change_events(changed))
 
     def _values(self) -> dict[str, Any]:
         try:
@@ -357,7 +359,7 @@ def _known_places() -> frozenset[tuple[str, ...]]:
     return frozenset((*declared, *secrets))
 
 
-def news_of(keys: Iterable[str]) -> tuple[SettingChanged, ...]:
+def change_events(keys: Iterable[str]) -> tuple[SettingChanged, ...]:
     """Return change events for settings, each with when it takes effect."""
     options = [find_option(key) for key in keys]
     return tuple(

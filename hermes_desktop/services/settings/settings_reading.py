@@ -85,7 +85,7 @@ class SettingView:
         return self.source == "default"
 
     @property
-    def is_said(self) -> bool:
+    def is_explicit(self) -> bool:
         """Whether it was set explicitly, rather than switched on by the presence of a token."""
         present = any(self.place == names[0] for names in self.option.switched_on_by)
         return not self.is_default and not present
@@ -200,7 +200,7 @@ def line_finder(text: str) -> Callable[[Sequence[str]], int]:
     def line(path: Sequence[str]) -> int:
         node, found = root, 0
         for name in path:
-            pairs = node.all_of(name) if node is not None else []
+            pairs = node.pairs_with_key(name) if node is not None else []
             if not pairs:
                 return found
             key, node = pairs[-1]

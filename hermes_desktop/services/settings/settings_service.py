@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
-from hermes_desktop.core.concurrency.stoppable import Stoppable
+from hermes_desktop.core.concurrency.stoppable import CancellableRunner
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import SettingChanged
@@ -20,13 +20,13 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.config.gateway_config import PlatformConfig
-from hermes_desktop.gateway.platforms.checks import CheckAnswer
+from hermes_desktop.gateway.platforms.checks import CheckResult
 from hermes_desktop.services.secrets.known_secrets import SECRETS
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS
 from hermes_desktop.services.secrets.secret_access import SecretAccess, with_secrets
 from hermes_desktop.services.secrets.secret_checks import checked_name, checked_value
 from hermes_desktop.services.secrets.secrets_book import SecretsBook
-from hermes_desktop.services.settings.applied import Applied, PlatformChecked, what_became
+from hermes_desktop.services.settings.applied import Applied, PlatformChecked, change_result
 from hermes_desktop.services.settings.config_health import (
     RepeatedKey,
     TextLine,
@@ -35,15 +35,26 @@ from hermes_desktop.services.settings.config_health import (
 )
 from hermes_desktop.services.settings.desktop_config import DesktopConfig
 from hermes_desktop.services.settings.gateway_settings import running_config
-from hermes_desktop.services.settings.live_settings import HostedGateway, LiveParts, LiveSettings
+from hermes_desktop.services.settings.live_settings import (
+    HostedGateway,
+    LiveReload,
+    SettingsSources,
+)
 from hermes_desktop.services.settings.platform_checks import PlatformChecker, refused_by
-from hermes_desktop.services.settings.platform_settings import PlatformBook, PlatformStanding
-from hermes_desktop.services.settings.secrets_face import SecretsFace
+from hermes_desktop.services.settings.platform_settings import (
+    PlatformSettings,
+    PlatformSettingsRepository,
+)
+from hermes_desktop.services.settings.secrets_face import SecretsService
 from hermes_desktop.services.settings.settings_book import Change, Saved, SettingsBook
 from hermes_desktop.services.settings.settings_reading import SettingView, UnknownKey
-from hermes_desktop.services.settings.settings_snapshot import Snapshot, SnapshotTaker, secret_news
+from hermes_desktop.services.settings.settings_snapshot import (
+    Snapshot,
+    SnapshotTaker,
+    secret_change_event,
+)
 from hermes_desktop.services.settings.settings_watch import SettingsWatch
-from hermes_desktop.services.settings.wished_settings import Wished
+from hermes_desktop.services.settings.wished_settings import PreviewedSettings
 from hermes_desktop.settings.config_versions import Version
 from hermes_desktop.settings.options import Effect
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
@@ -53,7 +64,7 @@ __all__ = ["Applied", "SettingsService", "build_settings"]
 T = TypeVar("T")
 
 
-class SettingsService(SecretsFace):
+class SettingsService(SecretsService):
     """Everything that can be set. Called on the event loop; files and keyring are accessed off it.
 
     Args:
@@ -70,10 +81,10 @@ class SettingsService(SecretsFace):
         book: SettingsBook,
         secrets: SecretsBook,
         gateway: HostedGateway | None,
-        live: LiveSettings,
+        live: LiveReload,
         checker: PlatformChecker | None = None,
         *,
-        platforms: PlatformBook,
+        platforms: PlatformSettingsRepository,
     ) -> None:
         self._checker = checker
         self._platforms = platforms
@@ -81,7 +92,7 @@ class SettingsService(SecretsFace):
         self._secrets = secrets
         self._gateway = gateway
         self._live = live
-        self._asking = Stoppable("Nothing was saved.")
+        self._asking = CancellableRunner("Nothing was saved.")
         # Two workers: a keyring that waits for its password must not block settings.
         self._files = WorkerThreads("settings")
         self._keyring = WorkerThreads("secrets")
@@ -141,7 +152,7 @@ class SettingsService(SecretsFace):
             except BaseException:
                 await self._keyring.run(self._secrets.take_back, before)
                 raise
-            return await self._announce(saved, tuple(map(secret_news, given)), checked)
+            return await self._announce(saved, tuple(map(secret_change_event, given)), checked)
 
     async def _ask_platforms(
         self, given: Mapping[str, str], changes: Sequence[Change]
@@ -165,12 +176,12 @@ class SettingsService(SecretsFace):
                 raise refused_by(title, variables[each.platform], each.answer)
         return checked
 
-    async def look_at_platforms(self) -> Mapping[str, PlatformStanding]:
+    async def look_at_platforms(self) -> Mapping[str, PlatformSettings]:
         """Return the platform settings in variables. Raises :class:`ConfigError`."""
         return await self._files.run(self._platforms.look)
 
     async def set_home_channel(self, platform: str, chat_id: str) -> str:
-        """Set a platform's home channel, return the old one. See :meth:`PlatformBook.set_home`."""
+        """Set a platform's home channel and return the old one."""
         async with self._live.alone():
             before = await self._files.run(self._platforms.set_home, platform, chat_id)
             name = PLATFORMS[platform].home_variable
@@ -187,7 +198,7 @@ class SettingsService(SecretsFace):
         platform: str,
         secrets: Mapping[str, str] | None = None,
         changes: Sequence[Change] = (),
-    ) -> CheckAnswer:
+    ) -> CheckResult:
         """Check with a platform whether it accepts settings; stores nothing. Takes 25 s at most.
 
         It may be cancelled. A connection that our gateway has with it is not disturbed.
@@ -220,7 +231,7 @@ class SettingsService(SecretsFace):
         """Return the versions of config.yaml that were replaced here, the newest first."""
         return await self._files.run(self._book.config.versions)
 
-    async def wished(self, changes: Sequence[Change]) -> Wished:
+    async def wished(self, changes: Sequence[Change]) -> PreviewedSettings:
         """Preview the settings after some changes. Raises as :meth:`SettingsBook.save`."""
         return await self._files.run(self._book.wished, changes)
 
@@ -284,9 +295,9 @@ class SettingsService(SecretsFace):
         own = (*saved.changes, *more)
         followed, gateway = await self._live.changed_here(own), self._gateway
         if gateway is None:
-            return what_became(saved, own, followed, "stopped", checked)
+            return change_result(saved, own, followed, "stopped", checked)
         other_follows = gateway.other_follows
-        return what_became(
+        return change_result(
             saved, own, followed, gateway.state, checked, other_follows=other_follows
         )
 
@@ -333,7 +344,7 @@ def build_settings(  # noqa: PLR0913 - the parts it joins
     def load() -> LoadedGatewayConfig:
         return running_config(paths, surroundings, redactor)
 
-    parts = LiveParts(take, load, worker, lambda: watch.settled, watch.calm)
-    live = LiveSettings(parts, gateway, bus)
-    platforms = PlatformBook(paths, environ.process)
+    parts = SettingsSources(take, load, worker, lambda: watch.settled, watch.calm)
+    live = LiveReload(parts, gateway, bus)
+    platforms = PlatformSettingsRepository(paths, environ.process)
     return SettingsService(book, secrets, gateway, live, checker, platforms=platforms)

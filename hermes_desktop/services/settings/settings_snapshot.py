@@ -9,7 +9,7 @@ from typing import Any
 from hermes_desktop.core.events import SettingChanged
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.secrets.known_secrets import SECRETS
-from hermes_desktop.services.settings.settings_book import OPTIONS, SettingsBook, news_of
+from hermes_desktop.services.settings.settings_book import OPTIONS, SettingsBook, change_events
 from hermes_desktop.settings.config_patch import value_at
 from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.settings.options import Effect
@@ -78,7 +78,7 @@ def differences(before: Snapshot, after: Snapshot) -> tuple[SettingChanged, ...]
         for name in dict.fromkeys((*before.secrets, *after.secrets))
         if _is_other(before.secrets.get(name, ""), after.secrets.get(name, ""))
     ]
-    found = [*news_of(keys), *(secret_news(name) for name in names)]
+    found = [*change_events(keys), *(secret_change_event(name) for name in names)]
     if not found:
         groups = dict.fromkeys((*before.others, *after.others))
         other = [name for name in groups if before.others.get(name) != after.others.get(name)]
@@ -86,7 +86,7 @@ def differences(before: Snapshot, after: Snapshot) -> tuple[SettingChanged, ...]
     return tuple(found)
 
 
-def secret_news(name: str) -> SettingChanged:
+def secret_change_event(name: str) -> SettingChanged:
     """Return the change event for a secret."""
     secret = SECRETS.get(name)
     if secret is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.settings.desktop_config import SETTINGS_NAME
-from hermes_desktop.settings.careful_writing import CarefulFile
+from hermes_desktop.settings.careful_writing import SharedFile
 from hermes_desktop.settings.plain_secrets import FILE_NAME
 from hermes_desktop.settings.secret_index import INDEX_NAME
 
@@ -33,7 +33,7 @@ class SettingsWatch:
     ) -> None:
         # The other files are ours and are always replaced atomically.
         edited = (paths.config_yaml, paths.env_file, paths.home / "gateway.json")
-        self._edited = tuple(CarefulFile(file, clock) for file in edited)
+        self._edited = tuple(SharedFile(file, clock) for file in edited)
         self._files = tuple(
             os.fspath(file)
             for file in (

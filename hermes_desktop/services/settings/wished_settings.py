@@ -12,7 +12,7 @@ from hermes_desktop.settings.config_patch import Edit, patch_text
 
 
 @dataclass(frozen=True, slots=True)
-class Wished:
+class PreviewedSettings:
     """Settings as they would be.
 
     Attributes:
@@ -24,7 +24,9 @@ class Wished:
     gateway: GatewayConfig
 
 
-def read_wished(paths: HermesPaths, environ: Mapping[str, str], edits: Sequence[Edit]) -> Wished:
+def preview_settings(
+    paths: HermesPaths, environ: Mapping[str, str], edits: Sequence[Edit]
+) -> PreviewedSettings:
     """Read the settings as they would be. Blocking.
 
     Args:
@@ -40,4 +42,4 @@ def read_wished(paths: HermesPaths, environ: Mapping[str, str], edits: Sequence[
     if edits:
         text = patch_text(text, edits, paths.config_yaml).text
     gateway = read_gateway_config(paths, environ, edits=edits).config
-    return Wished(parse_config(text, paths.config_yaml), gateway)
+    return PreviewedSettings(parse_config(text, paths.config_yaml), gateway)

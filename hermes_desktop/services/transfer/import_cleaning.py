@@ -22,7 +22,7 @@ _LARGEST_INTEGER = 2**63
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class LostValue:
     """A value of an export that cannot be kept.
 
     Attributes:
@@ -46,7 +46,7 @@ class Loss:
         return f"{self.session_id}: {self.field}{where} ({self.value}) is lost; {self.instead}."
 
 
-def cleaned(session: Session) -> tuple[Session, tuple[Loss, ...]]:
+def cleaned(session: Session) -> tuple[Session, tuple[LostValue, ...]]:
     """Return a session whose values can all be stored, and the values lost for that.
 
     ISO 8601 times and times in milliseconds become epoch seconds. The working folder moves to
@@ -75,7 +75,7 @@ def imported_folder(model_config: Any) -> str | None:
     return folder if isinstance(folder, str) and folder else None
 
 
-def _times(session_id: str, kept: dict[str, Any]) -> Iterator[Loss]:
+def _times(session_id: str, kept: dict[str, Any]) -> Iterator[LostValue]:
     for name in _TIMES:
         given = kept.get(name)
         if given is None:
@@ -83,15 +83,15 @@ def _times(session_id: str, kept: dict[str, Any]) -> Iterator[Loss]:
         kept[name] = seconds_of(given)
         if kept[name] is None:
             instead = "the time of the import stands there" if name == "started_at" else "none is"
-            yield Loss(session_id, name, _shown(given), instead)
+            yield LostValue(session_id, name, _shown(given), instead)
 
 
-def _numbers(session_id: str, kept: dict[str, Any]) -> Iterator[Loss]:
+def _numbers(session_id: str, kept: dict[str, Any]) -> Iterator[LostValue]:
     """Drop integers that SQLite cannot hold; other odd types are stored as they are."""
     for name, given in list(kept.items()):
         if type(given) is int and not -_LARGEST_INTEGER <= given < _LARGEST_INTEGER:
             kept[name] = None
-            yield Loss(session_id, name, _shown(given), "the number is too large")
+            yield LostValue(session_id, name, _shown(given), "the number is too large")
 
 
 def _set_folder_aside(kept: dict[str, Any]) -> None:
@@ -104,7 +104,7 @@ def _set_folder_aside(kept: dict[str, Any]) -> None:
                             IMPORTED_FOLDER: folder}  # fmt: skip
 
 
-def _messages(session_id: str, messages: list[Any]) -> tuple[list[Any], list[Loss]]:
+def _messages(session_id: str, messages: list[Any]) -> tuple[list[Any], list[LostValue]]:
     found: list[Any] = []
     lost = 0
     example = ""
@@ -120,7 +120,7 @@ def _messages(session_id: str, messages: list[Any]) -> tuple[list[Any], list[Los
     if not lost:
         return found, []
     return found, [
-        Loss(session_id, "timestamp", example, "the time of the import stands there", lost)
+        LostValue(session_id, "timestamp", example, "the time of the import stands there", lost)
     ]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.services.transfer.import_cleaning import Loss, cleaned
+from hermes_desktop.services.transfer.import_cleaning import LostValue, cleaned
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.import_export import import_checks
 from hermes_desktop.state.records.stopping import (
@@ -43,7 +43,7 @@ class ImportPlan:
 
     sessions: tuple[Session, ...]
     known: frozenset[str]
-    lost: tuple[Loss, ...] = ()
+    lost: tuple[LostValue, ...] = ()
 
     @property
     def fresh(self) -> tuple[Session, ...]:

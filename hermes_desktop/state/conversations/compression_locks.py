@@ -15,7 +15,7 @@ LIFETIME_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CompressionLock:
     """A held compression lock. Times in epoch seconds."""
 
     holder: str
@@ -63,14 +63,14 @@ def release(conn: sqlite3.Connection, session_id: str, holder: str) -> None:
     )
 
 
-def held(conn: sqlite3.Connection, session_id: str, now: float) -> Held | None:
+def held(conn: sqlite3.Connection, session_id: str, now: float) -> CompressionLock | None:
     """Return the lock of a session, None if it is not held (any more)."""
     row = conn.execute(
         "SELECT holder, acquired_at, expires_at FROM compression_locks "
         "WHERE session_id = ? AND expires_at >= ?",
         (clean_text(session_id), now),
     ).fetchone()
-    return None if row is None or is_gone(str(row[0])) else Held(*row)
+    return None if row is None or is_gone(str(row[0])) else CompressionLock(*row)
 
 
 def holder_of(conn: sqlite3.Connection, session_id: str, now: float) -> str | None:

@@ -54,7 +54,7 @@ class ConversationLock:
             self._locks.note_problem(error)
             return True
         if held and not self._noted and self._lock.after_killed:
-            self._locks.note_end(self._session_id)
+            self._locks.record_unanswered(self._session_id)
         self._noted = held
         return held
 
@@ -69,7 +69,7 @@ class ConversationLock:
     def give_back(self) -> None:
         """Release the lock, or leave the queue; before, record a message left unanswered."""
         if self._lock.held:
-            self._locks.note_end(self._session_id)
+            self._locks.record_unanswered(self._session_id)
         try:
             self._lock.give_back()
         except OSError as error:
@@ -118,7 +118,7 @@ class ConversationLocks:
             self.note_problem(error)
             return None
 
-    def note_end(self, session_id: str) -> None:
+    def record_unanswered(self, session_id: str) -> None:
         """Record the last message if a turn of this program, ended or killed, left it unanswered.
 
         The lock is held meanwhile. After a killed turn, messages that another program has added
@@ -128,14 +128,14 @@ class ConversationLocks:
             tip = self._db.get_compression_tip(session_id)
             last = self._db.read_messages(tip, limit=1)
             file = self._folder / f"{self._name(session_id)}{_LEFT}"
-            if last and wants_reply(last[0]):
+            if last and is_unanswered(last[0]):
                 write_bytes_atomic(file, str(last[0].id).encode())
             else:
                 file.unlink(missing_ok=True)
         except (HermesError, OSError, sqlite3.Error) as error:  # its sender may get no reply
             log.info("What a turn left behind is not noted: %s", error)
 
-    def left_by_us(self, session_id: str) -> int:
+    def unanswered_message(self, session_id: str) -> int:
         """Return the last message a turn of this program left unanswered; 0 for none.
 
         Raises:
@@ -147,14 +147,14 @@ class ConversationLocks:
             return 0
 
     def note_problem(self, error: OSError) -> None:
-        """Record that locks do not work here, and why, for :meth:`problem_to_tell`."""
+        """Record that locks do not work here, and why, for :meth:`take_problem`."""
         with self._guard:
             if self._problem is not None:
                 return
             self._problem = f"{self._folder}: {error.strerror or error}"
         log.warning("Conversations cannot be locked (%s)", self._problem)
 
-    def problem_to_tell(self) -> str:
+    def take_problem(self) -> str:
         """Return why locks do not work, once; "" when they do, or when it was already returned."""
         with self._guard:
             if self._problem is None or self._told:
@@ -175,14 +175,14 @@ class ConversationLocks:
             if self._tidied:
                 return
             self._tidied = True
-        remove_leftovers(self._folder, self.note_end)
+        remove_leftovers(self._folder, self.record_unanswered)
         with contextlib.suppress(OSError):
             for path in self._folder.glob(f"*{_LEFT}"):
                 if time.time() - path.stat().st_mtime > _LEFT_KEPT_S:
                     path.unlink(missing_ok=True)
 
 
-def wants_reply(message: Message) -> bool:
+def is_unanswered(message: Message) -> bool:
     """Return whether a conversation that ends with this message is still unanswered."""
     return message.role in {"user", "tool"} or bool(
         message.role == "assistant" and message.tool_calls

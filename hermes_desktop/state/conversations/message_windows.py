@@ -91,7 +91,7 @@ def _spoken(
     return [messages_table.decoded(row) for row in rows]
 
 
-def recent_questions(
+def recent_user_messages(
     conn: sqlite3.Connection, session_id: str, limit: int, *, include_inactive: bool
 ) -> list[dict[str, Any]]:
     """Return id, time and beginning of the last user messages, the newest first."""

@@ -14,7 +14,7 @@ from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.sessions import lineage, sessions_table
 from hermes_desktop.state.shared_tables import prompts_table
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 if TYPE_CHECKING:
     from hermes_desktop.state.facade.session_db import SessionDB
@@ -40,7 +40,7 @@ class SessionPrompts:
         own: The store of this program's prompts.
     """
 
-    def __init__(self, db: "SessionDB", own: OwnStore) -> None:
+    def __init__(self, db: "SessionDB", own: DesktopDatabase) -> None:
         self._db = db
         self._own = own
 
@@ -94,7 +94,7 @@ class SessionPrompts:
         direct = self._read([session_id])
         if direct is not None:
             return direct
-        before = self._db.read(lambda conn: lineage.told_before(conn, clean_text(session_id)))
+        before = self._db.read(lambda conn: lineage.context_sources(conn, clean_text(session_id)))
         return self._read(before) if before else None
 
     def _read(self, session_ids: list[str]) -> str | None:

@@ -14,7 +14,7 @@ from hermes_desktop.state.records.stored_rows import (
     encode_row,
 )
 from hermes_desktop.state.sessions import deletion, lineage
-from hermes_desktop.state.sessions.hidden_rows import is_on_its_way
+from hermes_desktop.state.sessions.hidden_rows import is_in_transit
 
 NAMED_PROMPTS = "system_prompts"
 _KINDS = {"sessions": "id", "messages": "session_id", "session_model_usage": "session_id"}
@@ -24,7 +24,7 @@ _KINDS = {"sessions": "id", "messages": "session_id", "session_model_usage": "se
 
 
 @dataclass(frozen=True, slots=True)
-class Belongings:
+class ConversationScope:
     """The sessions that belong together, and their links to other sessions.
 
     Attributes:
@@ -38,27 +38,27 @@ class Belongings:
     links: tuple[tuple[str, str], ...]
 
 
-def belongings(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
+def belongings(conn: sqlite3.Connection, session_id: str) -> ConversationScope | None:
     """Return everything that is deleted with this conversation; None for an unknown id."""
     scope = deletion.conversation_scope(conn, session_id)
-    if not scope.session_ids or is_on_its_way(conn, session_id):
+    if not scope.session_ids or is_in_transit(conn, session_id):
         return None
     ids = (*scope.session_ids, *scope.subagent_ids)
     root = [ids[0], *lineage.compression_ancestors(conn, ids[0])][-1]
     inside = set(ids)
     links = tuple(pair for pair in _links(conn, ids) if not inside.issuperset(pair))
-    return Belongings(root, ids, links)
+    return ConversationScope(root, ids, links)
 
 
-def ended_session(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
+def ended_session(conn: sqlite3.Connection, session_id: str) -> ConversationScope | None:
     """Return one session without its conversation, for a prune; None if unknown or open again."""
     row = conn.execute(
         "SELECT 1 FROM sessions WHERE id = ? AND ended_at IS NOT NULL", (session_id,)
     ).fetchone()
-    if row is None or is_on_its_way(conn, session_id):
+    if row is None or is_in_transit(conn, session_id):
         return None
     ids = (session_id,)
-    return Belongings(
+    return ConversationScope(
         session_id, ids, tuple(pair for pair in _links(conn, ids) if len({*pair}) > 1)
     )
 
@@ -74,7 +74,7 @@ def _links(conn: sqlite3.Connection, ids: Sequence[str]) -> Iterator[tuple[str, 
             yield row[0], row[1]
 
 
-def fingerprint(conn: sqlite3.Connection, what: Belongings) -> tuple[object, ...]:
+def fingerprint(conn: sqlite3.Connection, what: ConversationScope) -> tuple[object, ...]:
     """Return a fingerprint that verifies a copy before the originals are deleted.
 
     Any change to the originals results in another one. Quick enough for a write transaction: only
@@ -98,7 +98,7 @@ def fingerprint(conn: sqlite3.Connection, what: Belongings) -> tuple[object, ...
     return tuple(seen)
 
 
-def size_of(conn: sqlite3.Connection, what: Belongings) -> int:
+def size_of(conn: sqlite3.Connection, what: ConversationScope) -> int:
     """Return the approximate size of the rows in bytes."""
     total = 0
     for table, key in _KINDS.items():
@@ -116,7 +116,7 @@ def size_of(conn: sqlite3.Connection, what: Belongings) -> int:
     return total
 
 
-def rows_of(conn: sqlite3.Connection, what: Belongings) -> Iterator[tuple[str, str]]:
+def rows_of(conn: sqlite3.Connection, what: ConversationScope) -> Iterator[tuple[str, str]]:
     """Yield kind and text of every row, with few at a time in memory."""
     for table, key in _KINDS.items():
         if not columns(conn, table):
@@ -134,7 +134,7 @@ def rows_of(conn: sqlite3.Connection, what: Belongings) -> Iterator[tuple[str, s
         yield NAMED_PROMPTS, encode_row(row)
 
 
-def _named_prompts(conn: sqlite3.Connection, what: Belongings) -> list[Row]:
+def _named_prompts(conn: sqlite3.Connection, what: ConversationScope) -> list[Row]:
     """Return the prompts these sessions refer to by hash, which later versions store once each.
 
     Their program deletes such a prompt as soon as no session refers to it any more.

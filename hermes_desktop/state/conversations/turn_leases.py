@@ -30,7 +30,7 @@ def holder_of(conn: sqlite3.Connection, ids: Collection[str], now: float) -> str
     return str(rows[0][0]) if rows else None
 
 
-def holder_words(holder: str) -> str:
+def holder_label(holder: str) -> str:
     """Return the display name of a holder."""
     pid = pid_of(holder)
     return f"hermes (process {pid})" if pid is not None and runs_here(holder) else "hermes"

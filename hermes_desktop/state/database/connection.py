@@ -90,7 +90,7 @@ FolderLook = tuple[int, int, int]
 _TICK_NS = 100_000_000
 
 
-class QuietFolder:
+class FolderChangeCheck:
     """A cheap check, by the folder's modification time, that a path still refers to the same file.
 
     Creating, renaming or deleting anything in a folder changes its modification time. A stat of the
@@ -106,7 +106,7 @@ class QuietFolder:
         self._usable = os.name == "posix" and not path.is_symlink()
         self._trusted: FolderLook | None = None
 
-    def is_quiet(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Return whether the folder is unchanged since the trusted state."""
         trusted = self._trusted
         if trusted is None:

@@ -38,11 +38,11 @@ def has_marks(tables: frozenset[str], session_columns: frozenset[str]) -> bool:
 
 def kind_of_home(db_path: Path) -> HomeKind:
     """Return the kind of home this file is in, uncached. Blocking; opens the file read-only."""
-    marks = HomeLook(db_path).marks()
-    return decide(replace(marks, tables=tables_say_so(db_path)))
+    marks = HomeMarkReader(db_path).marks()
+    return decide(replace(marks, tables=tables_have_marks(db_path)))
 
 
-def tables_say_so(db_path: Path) -> bool:
+def tables_have_marks(db_path: Path) -> bool:
     """Return whether an existing file has the marks; False for a file that cannot be read."""
     try:
         if not db_path.stat().st_size:
@@ -59,7 +59,7 @@ def tables_say_so(db_path: Path) -> bool:
     return has_marks(frozenset(row[0] for row in tables), frozenset(row[1] for row in columns))
 
 
-class HomeLook:
+class HomeMarkReader:
     """The marks outside the file, cached until something changes. Thread-safe.
 
     Args:
@@ -119,9 +119,9 @@ class HomeLook:
     def _ask(self) -> Answer:
         if not hasattr(socket, "AF_UNIX"):
             return "none"
-        answer = control_socket.ask_gateway(self._home)
+        answer = control_socket.probe_gateway(self._home)
         if answer == "none" and self._root is not None:
-            answer = control_socket.ask_gateway(self._root, self._home)
+            answer = control_socket.probe_gateway(self._root, self._home)
         return answer
 
 

@@ -181,7 +181,7 @@ FULL_TEXT: Mapping[str, str] = {
 }
 
 
-def indexed_words(row: str) -> str:
+def indexed_text_sql(row: str) -> str:
     """Return an SQL expression for the text of a message that an inline search index contains."""
     return " || ' ' || ".join(
         f"coalesce({row}.{name}, '')" for name in ("content", "tool_name", "tool_calls")
@@ -206,7 +206,7 @@ def index_ddl(name: str) -> str:
 def full_text_ddl() -> Iterator[str]:
     """Yield the statements for the two full-text tables and the six triggers that fill them."""
     for table, options in FULL_TEXT.items():
-        add = f"INSERT INTO {table} (rowid, content) VALUES (new.id, {indexed_words('new')});"
+        add = f"INSERT INTO {table} (rowid, content) VALUES (new.id, {indexed_text_sql('new')});"
         remove = f"DELETE FROM {table} WHERE rowid = old.id;"
         yield f"CREATE VIRTUAL TABLE {table} USING fts5({options})"
         for event, body in (("insert", add), ("delete", remove), ("update", f"{remove} {add}")):

@@ -12,18 +12,22 @@ from hermes_desktop.core.errors import StateReadOnlyError, StateUnavailableError
 from hermes_desktop.state.database import connection, schema, widening
 from hermes_desktop.state.database.connection import (
     FileIdentity,
+    FolderChangeCheck,
     Patience,
-    QuietFolder,
     abandon,
     identify,
 )
 from hermes_desktop.state.database.holders import other_holders
-from hermes_desktop.state.database.home_marks import HomeLook
+from hermes_desktop.state.database.home_marks import HomeMarkReader
 from hermes_desktop.state.database.reader_pool import ReaderPool
 from hermes_desktop.state.database.schema import SCHEMA_VERSION, FileLayout
 from hermes_desktop.state.database.store_opening import OpenStore, judge, open_store
 from hermes_desktop.state.records.records import StoreCondition
-from hermes_desktop.state.records.sqlite_errors import breaks_a_rule, in_words, is_bad_text
+from hermes_desktop.state.records.sqlite_errors import (
+    is_bad_text,
+    to_hermes_error,
+    violates_constraint,
+)
 
 log = logging.getLogger(__name__)
 
@@ -62,8 +66,8 @@ class StoreFile:
         self._patience = patience
         self._on_replaced = on_replaced
         self._closed = False
-        self._folder = QuietFolder(path)
-        self._home = HomeLook(path)
+        self._folder = FolderChangeCheck(path)
+        self._home = HomeMarkReader(path)
         self._take(self._open())
 
     def _open(self) -> OpenStore:
@@ -103,7 +107,7 @@ class StoreFile:
             BusyError: Another program keeps the file locked.
             StateError: The file cannot be read.
         """
-        if self._folder.is_quiet():
+        if self._folder.is_unchanged():
             self._require_open()
         else:
             self._follow_file(missing_is_error=False)
@@ -118,7 +122,7 @@ class StoreFile:
                         raise
                     return _leniently(conn, fn)
         except sqlite3.Error as error:
-            raise in_words(error, self.path) from error
+            raise to_hermes_error(error, self.path) from error
 
     def write(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``fn`` in a write transaction; it may run more than once, and only uses its argument.
@@ -132,7 +136,7 @@ class StoreFile:
             StateError: Disk full, damage and the like; nothing was changed.
             sqlite3.IntegrityError: ``fn`` violated a constraint of the tables.
         """
-        if not self._folder.is_quiet():
+        if not self._folder.is_unchanged():
             self._follow_file(missing_is_error=True)
         with self.lock:
             if self._closed:
@@ -145,9 +149,9 @@ class StoreFile:
                     except _TablesChangedError:
                         self._judge_again()
             except sqlite3.Error as error:
-                if breaks_a_rule(error):
+                if violates_constraint(error):
                     raise
-                raise in_words(error, self.path) from error
+                raise to_hermes_error(error, self.path) from error
 
     def outside(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``fn`` on the writing connection outside a transaction, for work that needs none.
@@ -164,7 +168,7 @@ class StoreFile:
                 self._require_writable()
                 return connection.retrying(lambda: fn(self.conn), self._patience)
             except sqlite3.Error as error:
-                raise in_words(error, self.path) from error
+                raise to_hermes_error(error, self.path) from error
 
     def look_again(self) -> StoreCondition:
         """Recheck whether the file may be written; cheap while nothing changed. Blocking.
@@ -180,7 +184,7 @@ class StoreFile:
                 self._home.marks(now=True)
                 self._judge_again()
             except sqlite3.Error as error:
-                raise in_words(error, self.path) from error
+                raise to_hermes_error(error, self.path) from error
         return self.condition
 
     def require_writable(self) -> None:

@@ -24,14 +24,14 @@ from hermes_desktop.state.database.connection import (
     open_connection,
     retrying,
 )
-from hermes_desktop.state.database.home_marks import HomeLook, has_marks, tables_say_so
+from hermes_desktop.state.database.home_marks import HomeMarkReader, has_marks, tables_have_marks
 from hermes_desktop.state.database.schema import SCHEMA_VERSION, FileLayout, read_layout
 from hermes_desktop.state.records.records import StoreCondition
 from hermes_desktop.state.records.sqlite_errors import (
     cannot_open,
-    in_words,
     not_a_database,
     primary_code,
+    to_hermes_error,
 )
 
 _UNREACHABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}
@@ -56,7 +56,7 @@ class OpenStore:
 
 
 def open_store(
-    path: Path, *, read_only: bool, patience: Patience, home: HomeLook | None = None
+    path: Path, *, read_only: bool, patience: Patience, home: HomeMarkReader | None = None
 ) -> OpenStore:
     """Open the file for writing where possible, else for reading.
 
@@ -73,21 +73,21 @@ def open_store(
         StateUnavailableError: It cannot be opened, or is not a conversation store.
         BusyError: Another program keeps it locked.
     """
-    marks = (home or HomeLook(path)).marks()
+    marks = (home or HomeMarkReader(path)).marks()
     kind = decide(marks)
     read_only = read_only or not kind.may_write
     _look_at_place(path, kind, read_only=read_only)
-    read_only = read_only or tables_say_so(path)
+    read_only = read_only or tables_have_marks(path)
     try:
         conn, access = _connect(path, read_only=read_only, patience=patience)
     except sqlite3.Error as error:
-        raise in_words(error, path) from error
+        raise to_hermes_error(error, path) from error
     try:
         layout = _understand(conn, path, kind, may_make=access == "rw", patience=patience)
         condition = judge(conn, path, layout, access, marks)
     except sqlite3.Error as error:
         conn.close()
-        raise in_words(error, path) from error
+        raise to_hermes_error(error, path) from error
     except BaseException:
         conn.close()
         raise

@@ -5,7 +5,7 @@ from hermes_desktop.state.conversations.compaction import Compaction
 from hermes_desktop.state.facade.store_face import WritingFace
 
 
-class CompactionFace(WritingFace):
+class CompactionMixin(WritingFace):
     """The part of ``SessionDB`` that compacts conversations. One transaction each."""
 
     def compact_in_place(self, wanted: Compaction) -> int:

@@ -12,7 +12,7 @@ from hermes_desktop.state.conversations import (
 )
 from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.facade import long_branch
-from hermes_desktop.state.facade.store_face import StoreFace, WritingFace
+from hermes_desktop.state.facade.store_face import StoreReader, WritingFace
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.records import SessionRow
 from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, silent
@@ -22,7 +22,7 @@ from hermes_desktop.state.sessions.session_list import ListFilter
 Conversation = list[dict[str, Any]]
 
 
-class ConversationReads(StoreFace):
+class ConversationReads(StoreReader):
     """The part of ``SessionDB`` that reads conversations, parts of them, and special lists."""
 
     def get_messages_as_conversation(
@@ -100,7 +100,7 @@ class ConversationReads(StoreFace):
     ) -> list[dict[str, Any]]:
         """Return ``id``, ``timestamp`` and ``preview`` of the last user messages, newest first."""
         return self.read(
-            lambda conn: message_windows.recent_questions(
+            lambda conn: message_windows.recent_user_messages(
                 conn, session_id, limit, include_inactive=include_inactive
             )
         )

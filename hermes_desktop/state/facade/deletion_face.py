@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Unpack
 
 from hermes_desktop.state.conversations import trash_rows
-from hermes_desktop.state.conversations.trash_rows import Belongings
+from hermes_desktop.state.conversations.trash_rows import ConversationScope
 from hermes_desktop.state.facade import long_deletion
 from hermes_desktop.state.facade.pin_face import PinFace, PinReads
 from hermes_desktop.state.records.content_codec import clean_text
@@ -49,10 +49,10 @@ class DeletionReads(PinReads):
 
     def ended_session_of(
         self, choice: SessionFilter
-    ) -> Callable[[sqlite3.Connection, str], Belongings | None]:
+    ) -> Callable[[sqlite3.Connection, str], ConversationScope | None]:
         """Return :func:`trash_rows.ended_session`, limited to sessions that still match."""
 
-        def taking(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
+        def taking(conn: sqlite3.Connection, session_id: str) -> ConversationScope | None:
             where, values = choice.where(conn)
             if not choice.include_pinned:
                 if session_id in self._own_pins():

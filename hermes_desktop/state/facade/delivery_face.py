@@ -5,14 +5,14 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from hermes_desktop.state.database.schema import SCHEMA_VERSION
-from hermes_desktop.state.facade.store_face import StoreFace, WritingFace
+from hermes_desktop.state.facade.store_face import StoreReader, WritingFace
 from hermes_desktop.state.records.content_codec import clean_text, decode_content
 from hermes_desktop.state.sessions import lineage
 from hermes_desktop.state.shared_tables import delivery_table
 from hermes_desktop.state.shared_tables.delivery_table import Obligation, ObligationState, Owner
 
 
-class DeliveryReads(StoreFace):
+class DeliveryReads(StoreReader):
     """The part of ``SessionDB`` that looks up replies and received messages."""
 
     @property

@@ -27,7 +27,7 @@ class SearchFace(SessionReads):
             on_hits: Called on the calling thread with each page, in order.
             cancel: Set from another thread to stop; a running SQLite query ends within
                 milliseconds, soonest by an
-                :class:`~hermes_desktop.state.search.search_stopping.Interruption`.
+                :class:`~hermes_desktop.state.search.search_stopping.SearchCancelSignal`.
 
         Raises:
             BusyError: Another program keeps the file locked.

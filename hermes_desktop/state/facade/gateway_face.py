@@ -10,15 +10,15 @@ from typing import Any
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state.conversations import compression_locks
-from hermes_desktop.state.conversations.compression_locks import LIFETIME_S, Held
-from hermes_desktop.state.facade.store_face import StoreFace, WritingFace
+from hermes_desktop.state.conversations.compression_locks import LIFETIME_S, CompressionLock
+from hermes_desktop.state.facade.store_face import StoreReader, WritingFace
 from hermes_desktop.state.records.records import SessionRow
 from hermes_desktop.state.sessions import peers, sessions_table
 from hermes_desktop.state.shared_tables import handoff_table, routing_table
 from hermes_desktop.state.shared_tables.routing_table import Entry
 
 
-class GatewayReads(StoreFace):
+class GatewayReads(StoreReader):
     """The part of ``SessionDB`` that finds sessions by their chats."""
 
     def list_gateway_sessions(
@@ -72,7 +72,7 @@ class GatewayReads(StoreFace):
         now = self._clock.time()
         return self.read(lambda conn: compression_locks.holder_of(conn, session_id, now))
 
-    def compression_lock(self, session_id: str) -> Held | None:
+    def compression_lock(self, session_id: str) -> CompressionLock | None:
         """Return a session's compression lock, None if it is not held."""
         now = self._clock.time()
         return self.read(lambda conn: compression_locks.held(conn, session_id, now))

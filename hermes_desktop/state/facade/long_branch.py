@@ -98,10 +98,10 @@ def _attempt(
         )
         done = ended or db._execute_write(copying.complete)  # noqa: SLF001 - same package
     except BaseException:
-        long_deletion.undo_copy(db, [branch_id], mark)
+        long_deletion.remove_partial_copy(db, [branch_id], mark)
         raise
     if isinstance(done, Ended):
-        long_deletion.undo_copy(db, [branch_id], mark)
+        long_deletion.remove_partial_copy(db, [branch_id], mark)
     return done
 
 

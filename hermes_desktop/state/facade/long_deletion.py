@@ -47,7 +47,7 @@ def remove_long(
     return _go_on(db, _Removal(tuple(ids), mark), on_step) if ids else []
 
 
-def undo_copy(db: WritingFace, ids: Collection[str], mark: Mark) -> None:
+def remove_partial_copy(db: WritingFace, ids: Collection[str], mark: Mark) -> None:
     """Remove a copy that was not completed."""
     _go_on(db, _Removal(tuple(ids), mark), unheard)
 

@@ -35,10 +35,10 @@ def import_long(db: WritingFace, session: Session, now: float, done: ImportRepor
         ended = in_steps(db, work.pieces(), work.insert)
         finished = None if ended else db._execute_write(lambda conn: work.finish(conn, report))  # noqa: SLF001 - same package
     except BaseException:
-        long_deletion.undo_copy(db, [work.session_id], work.mark)
+        long_deletion.remove_partial_copy(db, [work.session_id], work.mark)
         raise
     if finished is None:
-        long_deletion.undo_copy(db, [work.session_id], work.mark)
+        long_deletion.remove_partial_copy(db, [work.session_id], work.mark)
         raise BusyError(
             "The session could not be imported.",
             f"Another program removed {work.session_id} while it was being written.",

@@ -7,7 +7,7 @@ from typing import Any
 from hermes_desktop.core.errors import BusyError, HermesError
 from hermes_desktop.state.database import holders
 from hermes_desktop.state.facade.deletion_face import DeletionFace
-from hermes_desktop.state.facade.store_face import StoreFace
+from hermes_desktop.state.facade.store_face import StoreReader
 from hermes_desktop.state.records import meta_table
 from hermes_desktop.state.records.stopping import CancelSignal
 from hermes_desktop.state.sessions import bulk_filters, deletion, maintenance
@@ -17,7 +17,7 @@ from hermes_desktop.state.shared_tables import own_facts
 log = logging.getLogger(__name__)
 
 
-class MetaReads(StoreFace):
+class MetaReads(StoreReader):
     """The part of ``SessionDB`` that reads key-value entries."""
 
     def get_meta(self, key: str) -> str | None:
@@ -86,7 +86,7 @@ class MaintenanceFace(DeletionFace, MetaReads):
             choice = bulk_filters.by_age(retention_days, None, now, {})
             result["pruned"] = self.prune(choice, sessions_dir, cancel=cancel)
             if cancel is not None and cancel.is_set():
-                self._execute_write(lambda conn: maintenance.give_claim_back(conn, now, before))
+                self._execute_write(lambda conn: maintenance.release_claim(conn, now, before))
             elif result["pruned"] and vacuum:
                 result["vacuumed"] = self._vacuum_if_alone()
         except Exception as error:  # noqa: BLE001 - see above

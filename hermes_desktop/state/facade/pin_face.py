@@ -4,14 +4,14 @@ import logging
 import sqlite3
 
 from hermes_desktop.core.errors import BusyError, StateError
-from hermes_desktop.state.facade.store_face import StoreFace, WritingFace
+from hermes_desktop.state.facade.store_face import StoreReader, WritingFace
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.sessions import archiving, deletion, pins
 
 log = logging.getLogger(__name__)
 
 
-class PinReads(StoreFace):
+class PinReads(StoreReader):
     """The part of ``SessionDB`` that reads which sessions are pinned."""
 
     _pins_failing = False

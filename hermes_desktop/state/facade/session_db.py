@@ -12,7 +12,7 @@ from hermes_desktop.state.conversations import messages_table
 from hermes_desktop.state.conversations.messages_table import MessageFields
 from hermes_desktop.state.database.connection import Patience
 from hermes_desktop.state.facade import long_rewind
-from hermes_desktop.state.facade.compaction_face import CompactionFace
+from hermes_desktop.state.facade.compaction_face import CompactionMixin
 from hermes_desktop.state.facade.conversation_face import ConversationFace
 from hermes_desktop.state.facade.delivery_face import DeliveryFace
 from hermes_desktop.state.facade.face_search import SearchFace
@@ -29,7 +29,7 @@ class SessionDB(
     MaintenanceFace,
     TransferFace,
     ConversationFace,
-    CompactionFace,
+    CompactionMixin,
     GatewayFace,
     DeliveryFace,
     UsageFace,

@@ -17,12 +17,12 @@ from hermes_desktop.state.database.schema import FileLayout
 from hermes_desktop.state.database.store_file import StoreFile
 from hermes_desktop.state.records.records import StoreCondition
 from hermes_desktop.state.records.transcript_rows import SessionMarks
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 T = TypeVar("T")
 
 
-class StoreFace:
+class StoreReader:
     """Read access to one file; any thread may use it. Starts no thread.
 
     All methods may raise ``BusyError`` and ``StateError``.
@@ -32,7 +32,7 @@ class StoreFace:
         self.db_path = path
         self._clock = clock
         self._marks = SessionMarks()
-        self._own = OwnStore(path.parent / "desktop" / "desktop.db")
+        self._own = DesktopDatabase(path.parent / "desktop" / "desktop.db")
         self._file = StoreFile(
             path, read_only=read_only, patience=patience, on_replaced=self._marks.clear
         )
@@ -69,7 +69,7 @@ class StoreFace:
         self._own.close()
 
 
-class WritingFace(StoreFace):
+class WritingFace(StoreReader):
     """Write access to the file, always in a short transaction on the writing connection."""
 
     @property

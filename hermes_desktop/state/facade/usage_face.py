@@ -7,7 +7,7 @@ from hermes_desktop.state.facade.store_face import WritingFace
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.sessions import session_facts, session_usage, sessions_table, usage_table
 from hermes_desktop.state.sessions.session_usage import ContextSize, ModelUsage
-from hermes_desktop.state.sessions.usage_table import Booking, Usage
+from hermes_desktop.state.sessions.usage_table import RecordingOptions, Usage
 
 
 class UsageFace(WritingFace):
@@ -41,7 +41,7 @@ class UsageFace(WritingFace):
                 conn,
                 session_id,
                 usage,
-                Booking(now, absolute, only_existing, self.layout.counts_usage),
+                RecordingOptions(now, absolute, only_existing, self.layout.counts_usage),
             )
         )
 
@@ -64,7 +64,7 @@ class UsageFace(WritingFace):
                 session_id,
                 task,
                 usage,
-                Booking(now, only_existing=only_existing, shares=self.layout.counts_usage),
+                RecordingOptions(now, only_existing=only_existing, shares=self.layout.counts_usage),
             )
         )
 

@@ -24,7 +24,7 @@ from hermes_desktop.state.database.schema import read_layout
 from hermes_desktop.state.database.store_opening import open_store
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.records import StateChanges
-from hermes_desktop.state.records.sqlite_errors import in_words, is_bad_text, is_busy
+from hermes_desktop.state.records.sqlite_errors import is_bad_text, is_busy, to_hermes_error
 
 _SLICE = 2_000
 _CHUNK = 400
@@ -110,7 +110,7 @@ class ChangeWatcher:
                 self._conn.text_factory = _lenient
                 return _NOTHING
             self.close()
-            raise in_words(error, self._path) from error
+            raise to_hermes_error(error, self._path) from error
 
     def close(self) -> None:
         """Close the file. Another check reopens it."""

@@ -13,12 +13,12 @@ from hermes_desktop.core.errors import CancelledError
 from hermes_desktop.state.database.connection import Access, Patience, may_write
 from hermes_desktop.state.database.file_systems import FileSystem, file_system_of
 from hermes_desktop.state.database.holders import Holders, other_holders
-from hermes_desktop.state.database.home_marks import HomeLook
+from hermes_desktop.state.database.home_marks import HomeMarkReader
 from hermes_desktop.state.database.store_opening import OpenStore, judge, open_store
 from hermes_desktop.state.maintenance.health_findings import findings_of
 from hermes_desktop.state.maintenance.health_records import Check, HealthReport
-from hermes_desktop.state.maintenance.index_health import look_at_indexes
-from hermes_desktop.state.records.sqlite_errors import in_words, primary_code
+from hermes_desktop.state.maintenance.index_health import check_indexes
+from hermes_desktop.state.records.sqlite_errors import primary_code, to_hermes_error
 from hermes_desktop.state.records.stopping import (
     CancelSignal,
     OnProgress,
@@ -65,14 +65,14 @@ def health_report(  # noqa: PLR0913 - ways to look are choices of tests
             # Judged with write access: the report says whether this program could write.
             access: Access = "rw" if may_write(db_path) else "ro"
             condition = judge(
-                opened.conn, db_path, opened.layout, access, HomeLook(db_path).marks()
+                opened.conn, db_path, opened.layout, access, HomeMarkReader(db_path).marks()
             )
             found = _look(opened, check, on_progress, cancel)
             found["cut_short"] = _cut_short(opened.conn, (clock or SystemClock()).time())
     except StoppedError:
         raise CancelledError("The check was cancelled.", "Nothing was changed.") from None
     except sqlite3.Error as error:
-        raise in_words(error, db_path) from error
+        raise to_hermes_error(error, db_path) from error
     report = HealthReport(
         path=db_path,
         size=_size(db_path),
@@ -125,7 +125,7 @@ def _look(
             continue  # the damage is known; the rest of the report is still useful
         found.update({name: result} if name else result)
     on_progress(Progress("Comparing the search index", total - 1, total))
-    found["indexes"] = look_at_indexes(conn, opened.layout, compare=check == "full", cancel=cancel)
+    found["indexes"] = check_indexes(conn, opened.layout, compare=check == "full", cancel=cancel)
     on_progress(Progress("Done", total, total))
     return found
 

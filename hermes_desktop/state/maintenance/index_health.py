@@ -52,7 +52,7 @@ INDEXED_TEXT = (
 """The text of a message ``m`` in the inline index, in SQL."""
 
 
-def look_at_indexes(
+def check_indexes(
     conn: sqlite3.Connection, layout: FileLayout, *, compare: bool, cancel: CancelSignal | None
 ) -> tuple[IndexHealth, ...]:
     """Compare the full-text tables with the messages.

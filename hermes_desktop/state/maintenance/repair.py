@@ -16,7 +16,7 @@ from hermes_desktop.state.database.schema import FULL_TEXT
 from hermes_desktop.state.facade.session_db import SessionDB
 from hermes_desktop.state.maintenance.health_records import Finding, HealthReport
 from hermes_desktop.state.maintenance.index_health import INDEXED_TEXT
-from hermes_desktop.state.maintenance.restore import require_alone
+from hermes_desktop.state.maintenance.restore import require_no_other_process
 from hermes_desktop.state.maintenance.snapshot import SnapshotInfo, take_snapshot
 from hermes_desktop.state.records.stopping import (
     CancelSignal,
@@ -102,12 +102,13 @@ def repair_index(  # noqa: PLR0913 - each is a choice or a wire of the caller
         holders: Finds other processes.
 
     Raises:
-        HeldError: Other processes have the store open, or (``PerhapsHeldError``) may have.
+        StoreInUseError: Other processes have the store open, or may have
+            (``StorePossiblyInUseError``).
         RefusedError: The index of this file is not of the kind that can be rebuilt here.
         CancelledError: It was cancelled.
         StateError: There is no space, or the file cannot be written.
     """
-    require_alone(db.db_path, unseen_ok=unseen_ok, holders=holders)
+    require_no_other_process(db.db_path, unseen_ok=unseen_ok, holders=holders)
     tables = db.read(_tables_we_can_build)
     before = take_snapshot(
         db.db_path, snapshots, reason="repair", now=now, on_progress=on_progress, cancel=cancel

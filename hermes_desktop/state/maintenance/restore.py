@@ -23,11 +23,11 @@ from hermes_desktop.state.database.holders import Holders, other_holders
 from hermes_desktop.state.database.home_marks import kind_of_home
 from hermes_desktop.state.database.store_opening import open_store
 from hermes_desktop.state.maintenance.snapshot import SnapshotInfo, copy_pages, take_snapshot
-from hermes_desktop.state.records.sqlite_errors import in_words
+from hermes_desktop.state.records.sqlite_errors import to_hermes_error
 from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, silent
 
 
-class HeldError(RefusedError):
+class StoreInUseError(RefusedError):
     """Other programs have the store open.
 
     Attributes:
@@ -39,7 +39,7 @@ class HeldError(RefusedError):
         self.holders = holders
 
 
-class PerhapsHeldError(HeldError):
+class StorePossiblyInUseError(StoreInUseError):
     """No process is seen to have the store open, but some processes cannot be inspected."""
 
 
@@ -58,7 +58,7 @@ class RestoreReport:
     set_aside: Path | None = None
 
 
-def require_alone(
+def require_no_other_process(
     path: Path,
     *,
     unseen_ok: bool,
@@ -72,19 +72,19 @@ def require_alone(
         holders: Finds other processes.
 
     Raises:
-        HeldError: Other processes have it open.
-        PerhapsHeldError: It cannot be determined.
+        StoreInUseError: Other processes have it open.
+        StorePossiblyInUseError: It cannot be determined.
     """
     found = holders(path)
     if found.seen:
-        raise HeldError(
+        raise StoreInUseError(
             "Other programs use the session database.",
             f"Open in: {found}.",
             "Close them and try again.",
             found,
         )
     if found.hidden and not unseen_ok:
-        raise PerhapsHeldError(
+        raise StorePossiblyInUseError(
             "Whether other programs use the session database is not visible to us.",
             f"{found.hidden} processes of other users or of the system cannot be looked into.",
             "Make sure that no other Hermes program runs, then confirm.",
@@ -130,15 +130,16 @@ def restore_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the calle
         holders: Finds other processes.
 
     Raises:
-        HeldError: Other processes have the store open, or (``PerhapsHeldError``) may have.
-        NoRoomForSnapshotError: There is no space for a snapshot of the current store.
+        StoreInUseError: Other processes have the store open, or may have
+            (``StorePossiblyInUseError``).
+        SnapshotDiskFullError: There is no space for a snapshot of the current store.
         CancelledError: It was cancelled.
         BusyError: The store is locked.
         StateReadOnlyError: Only another program may write the conversations of this home.
         StateError: The snapshot cannot be read, or the store not written.
     """
     require_shared(db_path)
-    require_alone(db_path, unseen_ok=unseen_ok, holders=holders)
+    require_no_other_process(db_path, unseen_ok=unseen_ok, holders=holders)
     with contextlib.closing(_open_snapshot(snapshot)) as source, contextlib.ExitStack() as aside:
         before = moved = None
         if not _is_nothing(db_path):
@@ -158,7 +159,7 @@ def restore_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the calle
         try:
             _write_over(source, db_path, on_progress, cancel)
         except sqlite3.Error as error:
-            raise in_words(error, db_path) from error
+            raise to_hermes_error(error, db_path) from error
     return RestoreReport(snapshot, before, moved)
 
 

@@ -21,7 +21,7 @@ from hermes_desktop.core.files.atomic_files import write_text_atomic
 from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.state.database.connection import Patience, make_file, open_connection
 from hermes_desktop.state.database.store_opening import open_store
-from hermes_desktop.state.records.sqlite_errors import in_words
+from hermes_desktop.state.records.sqlite_errors import to_hermes_error
 from hermes_desktop.state.records.stopping import (
     CancelSignal,
     OnProgress,
@@ -39,7 +39,7 @@ _STALE_PART_S = 3_600.0
 _MANIFEST = "manifest.json"
 
 
-class NoRoomForSnapshotError(StateError):
+class SnapshotDiskFullError(StateError):
     """The disk has no space for a copy of the store; nothing was done."""
 
 
@@ -89,7 +89,7 @@ def take_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the caller
         free: Returns the free bytes on the disk of a folder.
 
     Raises:
-        NoRoomForSnapshotError: There is no space.
+        SnapshotDiskFullError: There is no space.
         CancelledError: It was cancelled.
         BusyError: Another program keeps the file locked.
         StateError: It cannot be read, or the copy not written.
@@ -108,7 +108,7 @@ def take_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the caller
         version = opened.layout.version
         return _finish(folder, part, reason, now, {**facts, "schema_version": version})
     except sqlite3.Error as error:
-        raise in_words(error, db_path) from error
+        raise to_hermes_error(error, db_path) from error
     except OSError as error:
         raise StateError(
             "The snapshot could not be written.", f"{folder}: {error.strerror}.", "Check the disk."
@@ -137,7 +137,7 @@ def _need_room(conn: sqlite3.Connection, folder: Path, free: Callable[[Path], in
     pages, size = (conn.execute(f"PRAGMA {n}").fetchone()[0] for n in ("page_count", "page_size"))
     needed, there = pages * size + _ROOM_TO_SPARE, free(folder)
     if there < needed:
-        raise NoRoomForSnapshotError(
+        raise SnapshotDiskFullError(
             "There is no room for a snapshot.",
             f"It takes {needed / 1e6:.0f} MB; {there / 1e6:.0f} MB are left at {folder}.",
             "Free some space, or delete old snapshots.",

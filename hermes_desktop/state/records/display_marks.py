@@ -13,7 +13,7 @@ def is_shown_sql(alias: str) -> str:
     return _unless("display_kind IS 'hidden'", alias)
 
 
-def is_said_sql(alias: str) -> str:
+def is_dialog_sql(alias: str) -> str:
     """Return an SQL condition: the message may be shown, and is no summary but part of the dialog.
 
     Only such a message may represent its session.

@@ -40,7 +40,7 @@ def is_bad_text(error: sqlite3.Error) -> bool:
     return "Could not decode to UTF-8" in str(error)
 
 
-def breaks_a_rule(error: sqlite3.Error) -> bool:
+def violates_constraint(error: sqlite3.Error) -> bool:
     """Return whether a statement violated a table constraint, which is a bug in the statement.
 
     A constraint error without a name does not come from the tables: a damaged search index raises
@@ -52,7 +52,7 @@ def breaks_a_rule(error: sqlite3.Error) -> bool:
     )
 
 
-def in_words(error: sqlite3.Error, path: Path) -> HermesError:
+def to_hermes_error(error: sqlite3.Error, path: Path) -> HermesError:
     """Convert an SQLite error to a HermesError; the caller keeps the original as its cause."""
     where = f"{path}: {error}."
     code = primary_code(error)

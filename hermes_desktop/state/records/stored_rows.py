@@ -69,7 +69,7 @@ def texts_as_stored(conn: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def one_view(conn: sqlite3.Connection) -> Iterator[None]:
+def read_snapshot(conn: sqlite3.Connection) -> Iterator[None]:
     """Run several queries on one snapshot of the file, with texts exactly as stored."""
     with texts_as_stored(conn):
         conn.execute("BEGIN")

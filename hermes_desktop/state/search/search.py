@@ -28,8 +28,8 @@ from hermes_desktop.state.search.search_query import (
     match_expressions,
     parse,
     row_condition,
+    search_method,
     wanted,
-    way_of,
 )
 from hermes_desktop.state.search.search_records import (
     SearchHit,
@@ -37,7 +37,7 @@ from hermes_desktop.state.search.search_records import (
     SearchOutcome,
     SearchQuery,
 )
-from hermes_desktop.state.search.search_sifting import Sifting, greatest_id
+from hermes_desktop.state.search.search_sifting import PrefixSearch, greatest_id
 from hermes_desktop.state.search.search_stopping import ended_by
 from hermes_desktop.state.search.snippets import Marker, snippet_of, texts_of
 from hermes_desktop.state.sessions import lineage
@@ -54,7 +54,7 @@ MOST_GATHERED = 25_000
 _SCAN_FIRST, _SCAN_MOST = 2_000, 64_000
 
 
-class Reads(Protocol):
+class QueryRunner(Protocol):
     """The part of the store that a search needs."""
 
     @property
@@ -76,12 +76,14 @@ class Search:
         cancel: Set from any thread to stop at once.
     """
 
-    def __init__(self, db: Reads, query: SearchQuery, cancel: CancelSignal | None = None) -> None:
+    def __init__(
+        self, db: QueryRunner, query: SearchQuery, cancel: CancelSignal | None = None
+    ) -> None:
         self._db = db
         self._query = query
         self._cancel = cancel
         self._node = parse(query.text, prefix=query.prefix)
-        self._way: Way = "words" if self._node is None else way_of(self._node)
+        self._way: Way = "words" if self._node is None else search_method(self._node)
         self._notice: SearchNotice | None = None
         self._conversations: dict[str, tuple[str, str]] = {}
         self._shown: set[str] = set()
@@ -156,8 +158,8 @@ class Search:
             if not sifting.complete:
                 yield from self._newest(expressions, sifting.below)
 
-    def _sifting(self, node: Node) -> Sifting:
-        return Sifting(
+    def _sifting(self, node: Node) -> PrefixSearch:
+        return PrefixSearch(
             self._ask,
             node,
             self._filters,
@@ -183,7 +185,9 @@ class Search:
                 return
             below, size = ids[-1], min(size * 2, _LARGEST_PAGE)
 
-    def _best(self, expressions: search_index.Expressions, sifting: Sifting) -> Iterator[list[int]]:
+    def _best(
+        self, expressions: search_index.Expressions, sifting: PrefixSearch
+    ) -> Iterator[list[int]]:
         def best(conn: sqlite3.Connection, limit: int) -> list[int]:
             return search_index.ids_best_first(
                 conn, expressions, limit=limit, newest=_MOST_COMPARED
@@ -262,7 +266,7 @@ class Search:
 
     def _is_settled(self, session_id: str) -> bool:
         """Return whether no more hits of this session are wanted, as far as is already known."""
-        if self._query.archived is False and self._archive.surely_holds(session_id):
+        if self._query.archived is False and self._archive.is_known_archived(session_id):
             return True
         known = self._conversations.get(session_id)
         return known is not None and known[0] in self._shown

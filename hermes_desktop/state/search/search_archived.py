@@ -21,7 +21,7 @@ class Archive:
     def __init__(self) -> None:
         self._known: dict[str, bool] = {}
 
-    def surely_holds(self, session_id: str) -> bool:
+    def is_known_archived(self, session_id: str) -> bool:
         """Return whether this session is already known to be archived."""
         return self._known.get(session_id, False)
 

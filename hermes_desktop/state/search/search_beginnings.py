@@ -18,7 +18,7 @@ from hermes_desktop.state.search.search_query import (
     match_expressions,
     terms,
 )
-from hermes_desktop.state.search.search_sieve import Row, Sieve
+from hermes_desktop.state.search.search_sieve import Row, TemporaryIndex
 
 _SAMPLE = 64
 _SAMPLE_BYTES = 2_000
@@ -36,8 +36,8 @@ def leaves_out(node: Node) -> bool:
     return isinstance(node, Combined) and (node.how == "NOT" or any(map(leaves_out, node.parts)))
 
 
-def frequent_beginnings(
-    conn: sqlite3.Connection, sieve: Sieve, node: Node, greatest_id: int
+def frequent_prefixes(
+    conn: sqlite3.Connection, sieve: TemporaryIndex, node: Node, greatest_id: int
 ) -> dict[Term, float]:
     """Return the terms for which a tenth of the messages or more would have to be gathered.
 
@@ -65,7 +65,7 @@ def frequent_beginnings(
     return {term: share for term, share in shares.items() if share >= _FREQUENT}
 
 
-def _sample(conn: sqlite3.Connection, sieve: Sieve, greatest_id: int) -> list[Row]:
+def _sample(conn: sqlite3.Connection, sieve: TemporaryIndex, greatest_id: int) -> list[Row]:
     found: dict[int, Row] = {}
     with asking():
         for number in range(_SAMPLE):

@@ -152,11 +152,11 @@ def wanted(node: Node | None) -> list[Term]:
     return [each for part in parts for each in wanted(part)]
 
 
-def without_silent_terms(node: Node | None) -> Node | None:
+def indexable_terms(node: Node | None) -> Node | None:
     """Return the query without terms that have no letter or digit, which no word index contains."""
     if node is None or isinstance(node, Term):
         return node if node is not None and node.has_words else None
-    parts = [without_silent_terms(part) for part in node.parts]
+    parts = [indexable_terms(part) for part in node.parts]
     if node.how == "NOT" and parts[0] is None:
         return None
     return joined(node.how, [part for part in parts if part is not None])
@@ -165,14 +165,14 @@ def without_silent_terms(node: Node | None) -> Node | None:
 Way: TypeAlias = Literal["words", "trigram", "scan"]
 
 
-def way_of(node: Node) -> Way:
+def search_method(node: Node) -> Way:
     """Return which index can answer: words, trigrams, or none, so that rows are scanned."""
     found = terms(node)
     cjk = [term for term in found if term.cjk_count]
     if cjk:
         long_enough = all(term.cjk_count >= TRIGRAM for term in cjk)
         return "trigram" if long_enough and all(len(t.text) >= TRIGRAM for t in found) else "scan"
-    return "words" if without_silent_terms(node) is not None else "scan"
+    return "words" if indexable_terms(node) is not None else "scan"
 
 
 def match_expressions(node: Node, way: Way) -> list[tuple[Way, str]]:
@@ -182,7 +182,7 @@ def match_expressions(node: Node, way: Way) -> list[tuple[Way, str]]:
     index ends at the NUL with which such content begins, the word index does not.
     """
     if way == "words":
-        node = without_silent_terms(node) or node
+        node = indexable_terms(node) or node
         return [("words", _expression(node, _plain_or_escaped))]
     return [
         ("trigram", _expression(node, _plain_or_escaped)),

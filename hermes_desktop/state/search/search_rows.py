@@ -18,11 +18,11 @@ from hermes_desktop.state.search.search_query import (
     match_expressions,
     parse,
     row_condition,
+    search_method,
     wanted,
-    way_of,
 )
 from hermes_desktop.state.search.search_records import SearchQuery
-from hermes_desktop.state.search.search_sifting import Sifting
+from hermes_desktop.state.search.search_sifting import PrefixSearch
 from hermes_desktop.state.search.snippets import Marker, snippet_of, texts_of
 
 _CHUNK = 500
@@ -49,7 +49,7 @@ def find(conn: sqlite3.Connection, layout: FileLayout, request: Request) -> list
     node = parse(request.query.text)
     if node is None:
         return []
-    way = way_of(node)
+    way = search_method(node)
     ids: list[int] | None = None
     if way != "scan" and search_index.notice_about(conn, layout, way) is not search_index.MISSING:
         try:
@@ -92,7 +92,7 @@ def _sifted(conn: sqlite3.Connection, node: Node, way: Way, request: Request) ->
     """
     end = request.offset + request.limit
     found: list[int] = []
-    sifting = Sifting(
+    sifting = PrefixSearch(
         lambda fn: fn(conn),
         node,
         filters(request.query),

@@ -24,7 +24,7 @@ _WHERE_TEXT_IS = re.compile(r"\s*(content|content_rowid|contentless_delete|colum
 _ORDERS = {"newest": "rowid DESC", "best": "rank"}
 
 
-class Sieve:
+class TemporaryIndex:
     """A full-text table that holds messages only while they are checked.
 
     Used on one thread; close it.

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from hermes_desktop.state.search import search_index
 from hermes_desktop.state.search.search_beginnings import (
     beginnings,
-    frequent_beginnings,
+    frequent_prefixes,
     leaves_out,
     without,
 )
@@ -21,10 +21,10 @@ from hermes_desktop.state.search.search_index import INDEX_OF, asking
 from hermes_desktop.state.search.search_query import (
     Node,
     Way,
+    indexable_terms,
     match_expressions,
-    without_silent_terms,
 )
-from hermes_desktop.state.search.search_sieve import Order, Row, Sieve
+from hermes_desktop.state.search.search_sieve import Order, Row, TemporaryIndex
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class Asks(Protocol):
         ...
 
 
-class Sifting:
+class PrefixSearch:
     """One prefix search over the newest messages, used on one thread; close it.
 
     Args:
@@ -80,10 +80,10 @@ class Sifting:
     ) -> None:
         self._ask = ask
         self._stop = stop
-        self._node = without_silent_terms(node) or node
+        self._node = indexable_terms(node) or node
         self._passing = passing
         self._uninteresting = uninteresting
-        self._sieve: Sieve | None = None
+        self._sieve: TemporaryIndex | None = None
         self._rest: Node | None = None
         self._expression = match_expressions(self._node, "words")[0][1]
         self._needs_all = leaves_out(node)
@@ -102,11 +102,11 @@ class Sifting:
     def _prepare(self) -> None:
         def look(conn: sqlite3.Connection) -> None:
             try:
-                sieve = self._sieve = Sieve(conn, INDEX_OF["words"])
+                sieve = self._sieve = TemporaryIndex(conn, INDEX_OF["words"])
             except sqlite3.OperationalError:  # a foreign tokenizer; only the index may support it
                 return
             top = greatest_id(conn)
-            shares = frequent_beginnings(conn, sieve, self._node, top)
+            shares = frequent_prefixes(conn, sieve, self._node, top)
             self.gathered = round(sum(shares.values()) * top)
             self._rest = without(self._node, shares)
 

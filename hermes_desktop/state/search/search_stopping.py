@@ -20,7 +20,7 @@ _STEPS_BETWEEN_LOOKS = 1_000
 _UNDER_WAY = "SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3"
 
 
-class Interruption:
+class SearchCancelSignal:
     """A cancel signal for a search; any thread may set it, repeatedly."""
 
     def __init__(self) -> None:
@@ -70,13 +70,13 @@ def ended_by(
     Args:
         conn: Connection for reading.
         fn: The query.
-        cancel: An :class:`Interruption`; any other signal is checked at intervals. None never stops
-            it.
+        cancel: A :class:`SearchCancelSignal`; any other signal is checked at intervals. None never
+            stops it.
 
     Raises:
         StoppedError: The signal was set.
     """
-    if not isinstance(cancel, Interruption):
+    if not isinstance(cancel, SearchCancelSignal):
         return stoppable(conn, fn, cancel, steps=_STEPS_BETWEEN_LOOKS)
     with cancel.reaching(conn):
         try:

@@ -9,7 +9,7 @@ from hermes_desktop.state.sessions.bulk_filters import Candidate, SessionFilter
 
 
 @dataclass(frozen=True, slots=True)
-class Spared:
+class SparedCounts:
     """Numbers of sessions that a bulk operation spares although the user may not expect it.
 
     Attributes:
@@ -33,7 +33,7 @@ class Selection:
     """
 
     candidates: tuple[Candidate, ...]
-    spared: Spared = field(default_factory=Spared)
+    spared: SparedCounts = field(default_factory=SparedCounts)
     pinned: int = 0
 
 
@@ -59,7 +59,7 @@ def select(
     allowed = met if choice.include_pinned else [each for each in met if each not in pinned]
     spare_parts = spare_parts or choice.idle_before is not None
     taken = _without_continued(conn, allowed) if spare_parts else set(allowed)
-    spared = Spared(
+    spared = SparedCounts(
         pinned=len(met) - len(allowed),
         parts=len(allowed) - len(taken),
         used_since=_count_by_start(conn, choice) - len(met),

@@ -149,7 +149,7 @@ def all_carry(conn: sqlite3.Connection, ids: Collection[str], token: str) -> boo
     )
 
 
-def is_on_its_way(conn: sqlite3.Connection, session_id: str) -> bool:
+def is_in_transit(conn: sqlite3.Connection, session_id: str) -> bool:
     """Return whether a session exists, but is in transit."""
     return any(mark is not None for mark in marked(conn, [session_id]).values())
 

@@ -139,7 +139,7 @@ def compression_ancestors(conn: sqlite3.Connection, session_id: str) -> list[str
     return found
 
 
-def told_before(conn: sqlite3.Connection, session_id: str) -> list[str]:
+def context_sources(conn: sqlite3.Connection, session_id: str) -> list[str]:
     """Return the sessions whose conversation this one continues, the nearest first.
 
     Those are earlier segments of the same conversation, and the origins of a branch.

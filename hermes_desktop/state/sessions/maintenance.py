@@ -5,7 +5,7 @@ import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from hermes_desktop.state.database.schema import FULL_TEXT, FileLayout, indexed_words
+from hermes_desktop.state.database.schema import FULL_TEXT, FileLayout, indexed_text_sql
 from hermes_desktop.state.records import meta_table
 from hermes_desktop.state.sessions.deletion import NEVER_USED
 
@@ -55,7 +55,7 @@ def claim_prune(conn: sqlite3.Connection, now: float, interval_s: float) -> bool
     return is_due
 
 
-def give_claim_back(conn: sqlite3.Connection, claimed_at: float, before: float) -> None:
+def release_claim(conn: sqlite3.Connection, claimed_at: float, before: float) -> None:
     """Undo :func:`claim_prune`, unless another program has deleted old sessions since."""
     if meta_table.get(conn, LAST_AUTO_PRUNE) == str(claimed_at):
         meta_table.put(conn, LAST_AUTO_PRUNE, str(before))
@@ -109,7 +109,7 @@ def reindex(conn: sqlite3.Connection, table: str, low: int, high: int) -> None:
     """Rebuild one range of an inline index from the messages, in the caller's transaction."""
     conn.execute(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (low, high))
     conn.execute(
-        f"INSERT INTO {table} (rowid, content) SELECT m.id, {indexed_words('m')} "
+        f"INSERT INTO {table} (rowid, content) SELECT m.id, {indexed_text_sql('m')} "
         "FROM messages AS m WHERE m.id BETWEEN ? AND ?",
         (low, high),
     )

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 from hermes_desktop.state.database.schema import SESSIONS, FileLayout
 from hermes_desktop.state.records.content_codec import clean_text, preview_of
-from hermes_desktop.state.records.display_marks import is_said_sql
+from hermes_desktop.state.records.display_marks import is_dialog_sql
 from hermes_desktop.state.records.records import SessionRow
 from hermes_desktop.state.records.stored_rows import marks
 from hermes_desktop.state.records.stored_values import LATEST_SECONDS, as_text, seconds_sql
@@ -261,7 +261,7 @@ def all_columns(layout: FileLayout) -> list[str]:
 _PREVIEW = f"""
 (SELECT CASE WHEN substr(u.content, 1, 63) = '' THEN u.content ELSE substr(u.content, 1, 63) END
  FROM messages AS u WHERE u.session_id = s.id AND u.role = 'user' AND u.content IS NOT NULL
- AND {is_said_sql("u")}
+ AND {is_dialog_sql("u")}
  ORDER BY u.timestamp, u.id LIMIT 1)
 """
 

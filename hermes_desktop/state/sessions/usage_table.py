@@ -48,7 +48,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Booking:
+class RecordingOptions:
     """The options for recording usage.
 
     Attributes:
@@ -64,7 +64,9 @@ class Booking:
     shares: bool = True
 
 
-def update(conn: sqlite3.Connection, session_id: str, usage: Usage, booking: Booking) -> bool:
+def update(
+    conn: sqlite3.Connection, session_id: str, usage: Usage, booking: RecordingOptions
+) -> bool:
     """Add one call's usage to a session, or set its totals. False: it has no row."""
     session_id = clean_text(session_id)
     if not _has_row(conn, session_id, booking):
@@ -82,7 +84,7 @@ def update(conn: sqlite3.Connection, session_id: str, usage: Usage, booking: Boo
 
 
 def add_auxiliary(
-    conn: sqlite3.Connection, session_id: str, task: str, usage: Usage, booking: Booking
+    conn: sqlite3.Connection, session_id: str, task: str, usage: Usage, booking: RecordingOptions
 ) -> bool:
     """Record a side task (title, summary, image analysis) outside the session's totals.
 
@@ -98,7 +100,7 @@ def add_auxiliary(
     return True
 
 
-def _has_row(conn: sqlite3.Connection, session_id: str, booking: Booking) -> bool:
+def _has_row(conn: sqlite3.Connection, session_id: str, booking: RecordingOptions) -> bool:
     if not booking.only_existing:
         sessions_table.insert(conn, session_id, "unknown", booking.now, {})
         return True

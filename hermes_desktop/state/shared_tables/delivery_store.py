@@ -9,7 +9,7 @@ from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.state.shared_tables import delivery_table, inbox_table
 from hermes_desktop.state.shared_tables.delivery_table import Obligation, ObligationState, Owner
 from hermes_desktop.state.shared_tables.inbox_table import InboxRow
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 if TYPE_CHECKING:
     from hermes_desktop.state.facade.session_db import SessionDB
@@ -35,7 +35,7 @@ class DeliveryStore:
     def __init__(
         self,
         db: "SessionDB",
-        own: OwnStore,
+        own: DesktopDatabase,
         owner: Callable[[], Owner],
         *,
         clock: Clock | None = None,
@@ -151,7 +151,7 @@ class DeliveryStore:
         owner = self._owner()
         self._write(lambda conn, _: inbox_table.adopt(conn, row_id, owner))
 
-    def not_dealt_with(self) -> list[InboxRow]:
+    def unhandled_messages(self) -> list[InboxRow]:
         """Return messages that were received and not handled, in the order of receipt."""
         return self._own.read(inbox_table.open_ones, default=[])
 
@@ -163,7 +163,7 @@ class DeliveryStore:
         """Return whether a message whose turn had started was stored in its conversation."""
         return self._db.prompt_stored_after(row.session_id, row.after_row, message_id)
 
-    def is_overtaken(self, row: InboxRow, message_id: str | None) -> bool:
+    def has_other_unanswered(self, row: InboxRow, message_id: str | None) -> bool:
         """Return whether the reply in its conversation may answer another message."""
         return self._db.overtaken_after(row.session_id, row.after_row, message_id)
 

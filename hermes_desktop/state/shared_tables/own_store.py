@@ -15,7 +15,7 @@ from typing import TypeVar
 from hermes_desktop.core.errors import HermesError, StateUnavailableError
 from hermes_desktop.state.database import connection
 from hermes_desktop.state.database.connection import Patience, make_file, open_connection, retrying
-from hermes_desktop.state.records.sqlite_errors import in_words
+from hermes_desktop.state.records.sqlite_errors import to_hermes_error
 from hermes_desktop.state.sessions import pins
 from hermes_desktop.state.shared_tables import (
     delivery_table,
@@ -75,7 +75,7 @@ _STEPS: tuple[tuple[str, ...], ...] = (
 OWN_VERSION = len(_STEPS)
 
 
-class OwnStore:
+class DesktopDatabase:
     """The database desktop.db. Thread-safe, starts no thread; opened on first use.
 
     Args:
@@ -155,7 +155,7 @@ class OwnStore:
             )
 
     def _in_words(self, error: sqlite3.Error) -> HermesError:
-        return _as_ours(in_words(error, self.path))
+        return _as_ours(to_hermes_error(error, self.path))
 
 
 def _as_ours(said: HermesError) -> HermesError:

@@ -20,7 +20,7 @@ from hermes_desktop.state.database import steps
 from hermes_desktop.state.database.steps import Ended
 from hermes_desktop.state.facade.session_db import SessionDB
 from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, Progress, silent
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash import trash_leave, trash_table
 from hermes_desktop.state.trash.trash_copy import (
     Copied,
@@ -43,7 +43,7 @@ class TrashTooLargeError(RefusedError):
     """A copy would take a lot of space; ask the user, then call again with ``force``."""
 
 
-class NoRoomError(RefusedError):
+class TrashDiskFullError(RefusedError):
     """The disk has no space for a copy; permanent deletion remains possible."""
 
 
@@ -72,7 +72,7 @@ def disk_free(folder: Path) -> int:
 
 def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
     db: SessionDB,
-    own: OwnStore,
+    own: DesktopDatabase,
     ids: Collection[str],
     *,
     deleted_at: float,
@@ -105,7 +105,7 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
 
     Raises:
         TrashTooLargeError: The copies are large; nothing was deleted.
-        NoRoomError: There is no space for the copy; nothing was deleted.
+        TrashDiskFullError: There is no space for the copy; nothing was deleted.
         BusyError: Another program keeps a file locked, or writes to a conversation all the time.
         StateError: One of the files cannot be written. What was deleted before is in the trash.
     """
@@ -120,7 +120,7 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
         )
     needed, left = 2 * size + _ROOM_TO_SPARE, free(own.path.parent)
     if left < needed:
-        raise NoRoomError(
+        raise TrashDiskFullError(
             "There is no room for a copy in the trash.",
             f"That needs {needed / 1e6:.0f} MB on the disk of {own.path.parent}, where "
             f"{left / 1e6:.0f} MB are left.",
@@ -131,7 +131,7 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
     for portion in _portions(groups, together):
         if cancel is not None and cancel.is_set():
             break
-        items += _trash_portion(db, own, portion, how, _Ears(on_progress, cancel))
+        items += _trash_portion(db, own, portion, how, _Callbacks(on_progress, cancel))
         done += len(portion)
         on_progress(Progress(_STEP, done, len(groups)))
     return TrashReceipt(tuple(items), tuple(missing))
@@ -151,7 +151,7 @@ class _Group:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ears:
+class _Callbacks:
     """The callbacks of a long operation: progress and cancellation."""
 
     on_progress: OnProgress
@@ -193,7 +193,7 @@ def _portions(groups: Sequence[_Group], most: int) -> Iterator[list[_Group]]:
 
 
 def _trash_portion(
-    db: SessionDB, own: OwnStore, portion: Sequence[_Group], how: Deletion, ears: _Ears
+    db: SessionDB, own: DesktopDatabase, portion: Sequence[_Group], how: Deletion, ears: _Callbacks
 ) -> Iterator[TrashItem]:
     """Copy and delete; a conversation that was changed in between is retried separately."""
     gone: Mapping[str, TrashItem | None] = {}
@@ -207,7 +207,7 @@ def _trash_portion(
 
 
 def _trash_together(
-    db: SessionDB, own: OwnStore, names: Sequence[str], how: Deletion
+    db: SessionDB, own: DesktopDatabase, names: Sequence[str], how: Deletion
 ) -> Mapping[str, TrashItem | None]:
     """Return the deleted items, None for those not to be deleted; the rest needs a retry."""
     copied = own.write(lambda out: {name: make_copy(db, out, name, how) for name in names})
@@ -233,7 +233,7 @@ def _trash_together(
 
 
 def _trash_one(
-    db: SessionDB, own: OwnStore, session_id: str, how: Deletion, ears: _Ears
+    db: SessionDB, own: DesktopDatabase, session_id: str, how: Deletion, ears: _Callbacks
 ) -> TrashItem | None:
     """Copy and delete one conversation; retry when it was changed in between."""
     for _ in range(_ATTEMPTS):
@@ -253,7 +253,7 @@ def _trash_one(
 
 
 def _remove(
-    db: SessionDB, own: OwnStore, copied: Copied, how: Deletion, ears: _Ears
+    db: SessionDB, own: DesktopDatabase, copied: Copied, how: Deletion, ears: _Callbacks
 ) -> Ended | None:
     """Delete what was copied from the shared file; else drop the copy and return the reason."""
     trash_id, messages = copied.trash_id, copied.messages
@@ -277,7 +277,7 @@ def _remove(
 # -------------------------------------------------------------------------------- listing, emptying
 
 
-def list_trash(own: OwnStore) -> tuple[TrashItem, ...]:
+def list_trash(own: DesktopDatabase) -> tuple[TrashItem, ...]:
     """Return the restorable items, the latest first."""
     return own.read(
         lambda out: tuple(
@@ -292,7 +292,7 @@ def list_trash(own: OwnStore) -> tuple[TrashItem, ...]:
     )
 
 
-def empty_trash(own: OwnStore, *, older_than: float | None = None) -> int:
+def empty_trash(own: DesktopDatabase, *, older_than: float | None = None) -> int:
     """Permanently delete the content of the trash. Returns how many conversations.
 
     Args:
@@ -306,6 +306,6 @@ def empty_trash(own: OwnStore, *, older_than: float | None = None) -> int:
     return own.write(lambda out: out.execute(sql, (trash_table.DELETED, edge)).rowcount)
 
 
-def expire_trash(own: OwnStore, *, now: float, kept_s: float = KEPT_S) -> int:
+def expire_trash(own: DesktopDatabase, *, now: float, kept_s: float = KEPT_S) -> int:
     """Permanently delete items that were in the trash long enough, 30 days by default."""
     return empty_trash(own, older_than=now - kept_s)

@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hermes_desktop.state.conversations import trash_rows
-from hermes_desktop.state.conversations.trash_rows import Belongings
+from hermes_desktop.state.conversations.trash_rows import ConversationScope
 from hermes_desktop.state.facade.session_db import SessionDB
-from hermes_desktop.state.records.stored_rows import one_view, texts_as_stored
+from hermes_desktop.state.records.stored_rows import read_snapshot, texts_as_stored
 from hermes_desktop.state.sessions import deletion, lineage
 from hermes_desktop.state.shared_tables import prompts_table
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash import trash_table
 
-Taking = Callable[[sqlite3.Connection, str], Belongings | None]
+Taking = Callable[[sqlite3.Connection, str], ConversationScope | None]
 """Returns what is deleted together with a session; None when it must not be deleted."""
 
 
@@ -31,7 +31,7 @@ class Copied:
     """The content of a copy, and a fingerprint of the originals when it was made."""
 
     trash_id: int
-    what: Belongings
+    what: ConversationScope
     seen: tuple[object, ...]
     messages: int
     bytes: int
@@ -43,7 +43,7 @@ def make_copy(
     """Copy a conversation in a transaction of desktop.db; None when it must not be deleted."""
 
     def copy(conn: sqlite3.Connection) -> Copied | None:
-        with one_view(conn):
+        with read_snapshot(conn):
             what = how.taking(conn, session_id)
             if what is None:
                 return None
@@ -67,11 +67,11 @@ def make_copy(
 
 
 def _hand_prompts_down(
-    conn: sqlite3.Connection, out: sqlite3.Connection, what: Belongings, now: float
+    conn: sqlite3.Connection, out: sqlite3.Connection, what: ConversationScope, now: float
 ) -> None:
     """Store the inherited prompts of continuations and branches that stay."""
     for child, parent in what.links:
-        before = lineage.told_before(conn, child) if parent in what.session_ids else []
+        before = lineage.context_sources(conn, child) if parent in what.session_ids else []
         prompt = prompts_table.first_of(out, before)
         if prompt is not None:
             prompts_table.put_if_absent(out, {child: prompt}, now)
@@ -80,7 +80,7 @@ def _hand_prompts_down(
 def _insert_item(
     conn: sqlite3.Connection,
     out: sqlite3.Connection,
-    what: Belongings,
+    what: ConversationScope,
     how: Deletion,
     extent: tuple[int, int],
 ) -> int:
@@ -109,7 +109,9 @@ def _insert_item(
     return int(done.lastrowid or 0)
 
 
-def delete_copied(own: OwnStore, copies: Sequence[Copied], conn: sqlite3.Connection) -> set[int]:
+def delete_copied(
+    own: DesktopDatabase, copies: Sequence[Copied], conn: sqlite3.Connection
+) -> set[int]:
     """Delete the originals, except those that changed since or have no copy any more."""
     gone: set[int] = set()
     ids: dict[str, None] = {}

@@ -19,9 +19,9 @@ from hermes_desktop.state.records.stopping import CancelSignal
 from hermes_desktop.state.records.stored_rows import Row, chunks, marks, rows_by_id
 from hermes_desktop.state.sessions import deletion, hidden_rows
 from hermes_desktop.state.sessions.hidden_rows import Mark, Way
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash import trash_table
-from hermes_desktop.state.trash.trash_return import Plan, bring_back
+from hermes_desktop.state.trash.trash_return import Plan, restore_item
 
 IsSame = Callable[[sqlite3.Connection], bool]
 """Returns whether the originals are unchanged since they were copied."""
@@ -29,7 +29,7 @@ IsSame = Callable[[sqlite3.Connection], bool]
 
 def leave(  # noqa: PLR0913 - each is needed
     db: SessionDB,
-    own: OwnStore,
+    own: DesktopDatabase,
     trash_id: int,
     is_same: IsSame,
     *,
@@ -70,7 +70,7 @@ def leave(  # noqa: PLR0913 - each is needed
     return Ended.CHANGED
 
 
-def go_on(db: SessionDB, own: OwnStore, trash_id: int, token: str) -> None:
+def go_on(db: SessionDB, own: DesktopDatabase, trash_id: int, token: str) -> None:
     """Finish an interrupted removal."""
     kept = own.read(lambda out: trash_table.kept(out, trash_id), default=Kept())
     try:
@@ -104,7 +104,7 @@ def _put_back(db: SessionDB, way: "_Leave") -> None:
     own, trash_id = way.own, way.trash_id
     plan = Plan(way.token, {each: each for each in way.kept.ids})
     own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.RESTORING, plan.text))
-    if bring_back(db, own, trash_id, way.kept, plan) is not None:
+    if restore_item(db, own, trash_id, way.kept, plan) is not None:
         own.write(lambda out: trash_table.drop(out, trash_id))
 
 
@@ -112,7 +112,7 @@ def _put_back(db: SessionDB, way: "_Leave") -> None:
 class _Leave:
     """The steps of a removal; each runs inside a write transaction."""
 
-    own: OwnStore
+    own: DesktopDatabase
     trash_id: int
     kept: Kept
     token: str

@@ -11,9 +11,9 @@ from hermes_desktop.state.facade.session_db import SessionDB
 from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, Progress, silent
 from hermes_desktop.state.sessions import hidden_rows, pins
 from hermes_desktop.state.sessions.hidden_rows import Way
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash import trash_leave, trash_table
-from hermes_desktop.state.trash.trash_return import Plan, bring_back, make_plan
+from hermes_desktop.state.trash.trash_return import Plan, make_plan, restore_item
 
 _ATTEMPTS = 5
 _STEP = "Restoring"
@@ -36,7 +36,7 @@ class Restored:
 
 def restore_from_trash(
     db: SessionDB,
-    own: OwnStore,
+    own: DesktopDatabase,
     trash_ids: Collection[int],
     *,
     on_progress: OnProgress = silent,
@@ -67,7 +67,9 @@ def restore_from_trash(
     return tuple(done)
 
 
-def _restore_one(db: SessionDB, own: OwnStore, trash_id: int, on_progress: OnProgress) -> Restored:
+def _restore_one(
+    db: SessionDB, own: DesktopDatabase, trash_id: int, on_progress: OnProgress
+) -> Restored:
     for _ in range(_ATTEMPTS):
         item = own.read(lambda out: trash_table.item(out, trash_id), default=None)
         if item is None:
@@ -84,7 +86,7 @@ def _restore_one(db: SessionDB, own: OwnStore, trash_id: int, on_progress: OnPro
         def heard(done: int, total: int = len(kept.messages)) -> None:
             on_progress(Progress(_STEP, done, total))
 
-        retitled = bring_back(db, own, trash_id, kept, plan, heard)
+        retitled = restore_item(db, own, trash_id, kept, plan, heard)
         if retitled is not None:
             own.write(lambda out: _returned(out, trash_id, plan.ids))  # noqa: B023
             return Restored(trash_id, plan.ids[item.root_id], plan.ids, retitled)
@@ -107,7 +109,7 @@ def _returned(out: sqlite3.Connection, trash_id: int, ids: Mapping[str, str]) ->
     trash_table.drop(out, trash_id)
 
 
-def settle_trash(db: SessionDB, own: OwnStore) -> int:
+def settle_trash(db: SessionDB, own: DesktopDatabase) -> int:
     """Finish or undo what a crash interrupted. Returns how many items; cheap without any."""
     nothing: list[int] = []
     open_ids = own.read(trash_table.unsettled, default=nothing)
@@ -118,7 +120,7 @@ def settle_trash(db: SessionDB, own: OwnStore) -> int:
     return len(open_ids) + _show_what_nobody_knows(db, own)
 
 
-def _show_what_nobody_knows(db: SessionDB, own: OwnStore) -> int:
+def _show_what_nobody_knows(db: SessionDB, own: DesktopDatabase) -> int:
     """Reveal sessions in transit that are not recorded, because desktop.db was lost.
 
     Such a session keeps the messages that it has. Returns how many; cheap without any.
@@ -155,7 +157,7 @@ def _tokens(out: sqlite3.Connection) -> frozenset[str]:
     )
 
 
-def _go_on(db: SessionDB, own: OwnStore, trash_id: int) -> bool:
+def _go_on(db: SessionDB, own: DesktopDatabase, trash_id: int) -> bool:
     """Finish an operation of several steps; False when there is none."""
     noted = own.read(lambda out: trash_table.noted(out, trash_id), default=None)
     state, text = noted or ("", None)
@@ -168,7 +170,7 @@ def _go_on(db: SessionDB, own: OwnStore, trash_id: int) -> bool:
     if state == trash_table.RESTORING:
         plan = Plan.of(text)
         if _any_carries(db, plan.ids.values(), plan.token):
-            if bring_back(db, own, trash_id, kept, plan) is not None:
+            if restore_item(db, own, trash_id, kept, plan) is not None:
                 own.write(lambda out: _returned(out, trash_id, plan.ids))
             return True
     return False
@@ -179,7 +181,7 @@ def _any_carries(db: SessionDB, ids: Iterable[str], token: str) -> bool:
     return any(mark is not None and mark.token == token for mark in found.values())
 
 
-def _settle(conn: sqlite3.Connection, own: OwnStore, trash_id: int) -> None:
+def _settle(conn: sqlite3.Connection, own: DesktopDatabase, trash_id: int) -> None:
     """Check with the shared file locked, so that no other process is between two steps."""
     noted = own.read(lambda out: trash_table.noted(out, trash_id), default=None)
     if noted is None or noted[0] == trash_table.DELETED:

@@ -27,7 +27,7 @@ from hermes_desktop.state.records.stored_rows import (
 )
 from hermes_desktop.state.sessions import hidden_rows
 from hermes_desktop.state.sessions.hidden_rows import Mark, Way
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash import trash_table
 
 _MARKERS = ("_delegate_from", "_branched_from")
@@ -88,9 +88,9 @@ def _greatest_id(conn: sqlite3.Connection) -> int:
     return int(row[0])
 
 
-def bring_back(
+def restore_item(
     db: SessionDB,
-    own: OwnStore,
+    own: DesktopDatabase,
     trash_id: int,
     kept: Kept,
     plan: Plan,
@@ -122,7 +122,7 @@ def bring_back(
 class _Return:
     """The steps of a restore; each runs inside a write transaction."""
 
-    own: OwnStore
+    own: DesktopDatabase
     trash_id: int
     kept: Kept
     plan: Plan

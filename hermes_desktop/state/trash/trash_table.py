@@ -8,7 +8,7 @@ from typing import Any
 from hermes_desktop.state.conversations.trash_rows import Kept
 from hermes_desktop.state.records.stored_rows import encode_row
 from hermes_desktop.state.shared_tables import prompts_table
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 _PROMPTS = "prompts"
 
@@ -111,7 +111,7 @@ def column(out: sqlite3.Connection, trash_id: int, name: str) -> Any:
     return None if row is None else row[0]
 
 
-def state(own: OwnStore, trash_id: int) -> Any:
+def state(own: DesktopDatabase, trash_id: int) -> Any:
     """Return the state of an item, None when it does not exist."""
     return own.read(lambda out: column(out, trash_id, "state"), default=None)
 

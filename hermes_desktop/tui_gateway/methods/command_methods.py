@@ -5,7 +5,7 @@ from typing import Any
 
 from hermes_desktop.commands import registry
 from hermes_desktop.commands.context import CommandReply
-from hermes_desktop.commands.handlers import do_command
+from hermes_desktop.commands.handlers import run_command
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.commands.words import ago, count, first_words
 from hermes_desktop.core.errors import HermesError
@@ -139,7 +139,7 @@ def _do(call: Call, command: CommandDef, args: str) -> CommandReply:
 
     context = context_of(call.server, sid, session, call.db(), command.name, args)
     try:
-        reply = asyncio.run(do_command(command, context))
+        reply = asyncio.run(run_command(command, context))
     except HermesError as error:
         raise in_protocol(error, Code.HOST) from error
     except Exception as error:

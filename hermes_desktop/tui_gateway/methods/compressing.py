@@ -11,9 +11,9 @@ from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protoc
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
 from hermes_desktop.tui_gateway.session_record import (
     info_of,
+    messages_for_peers,
     note_context,
     shown_history,
-    told_messages,
     usage_of,
 )
 from hermes_desktop.tui_gateway.turns import alone_everywhere, tell_info
@@ -40,7 +40,7 @@ def compress(call: Call) -> dict[str, Any]:
     except HermesError as error:
         raise in_protocol(error, Code.COMPRESS) from error
     tell_info(server, sid, session)
-    told = told_messages(shown_history(session))
+    told = messages_for_peers(shown_history(session))
     after = len(session["history"])
     return {
         "status": "compressed",

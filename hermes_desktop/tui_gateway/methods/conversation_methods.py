@@ -17,12 +17,12 @@ from hermes_desktop.tui_gateway.session_record import (
     SOURCE,
     folder_of,
     info_of,
+    messages_for_peers,
     model_of,
     new_session,
     shown_history,
     text_of,
     title_of,
-    told_messages,
     usage_of,
 )
 from hermes_desktop.tui_gateway.turns import alone, alone_everywhere, claim, release, tell_info
@@ -43,7 +43,7 @@ def history(call: Call) -> dict[str, Any]:
                 release(call.server, sid, session)
     except HermesError as error:
         raise in_protocol(error, Code.GENERIC) from error
-    told = told_messages(shown_history(session))
+    told = messages_for_peers(shown_history(session))
     inflight = session.get("inflight_turn")
     if inflight is not None:
         told.append({"role": "user", "text": inflight["user"]})
@@ -223,7 +223,7 @@ def branch(call: Call) -> dict[str, Any]:
         "stored_session_id": copy_key,
         "title": db.get_session_title(copy_key) or "",
         "parent": key,
-        "message_count": len(told_messages(copy["history"])),
+        "message_count": len(messages_for_peers(copy["history"])),
     }
 
 

@@ -17,9 +17,9 @@ from hermes_desktop.tui_gateway.session_record import (
     SOURCE,
     info_of,
     line_of,
+    messages_for_peers,
     new_session,
     snapshot_of,
-    told_messages,
 )
 
 MOST_LISTED = 1000
@@ -44,7 +44,7 @@ def create(call: Call) -> dict[str, Any]:
     _take_parent(call, session)
     guard.note(session, None)
     agents.choose(server, session)
-    told, info = told_messages(session["history"]), info_of(server, session)
+    told, info = messages_for_peers(session["history"]), info_of(server, session)
     return {
         "session_id": _make_live(call, session),
         "stored_session_id": session["session_key"],

@@ -29,7 +29,7 @@ def submit(call: Call) -> dict[str, Any]:
         # The turn ended a moment ago.
         return submit(call)
     try:
-        _get_ready(server, session, ordinal)
+        _check_prompt(server, session, ordinal)
     except BaseException:
         release(server, sid, session)
         raise
@@ -37,7 +37,7 @@ def submit(call: Call) -> dict[str, Any]:
     return {"status": "streaming"}
 
 
-def _get_ready(server: Server, session: Session, ordinal: int | None) -> None:
+def _check_prompt(server: Server, session: Session, ordinal: int | None) -> None:
     """Make all checks that may refuse the prompt before anything starts."""
     _note_use(server, session)
     agents.ensure_agent(server, session)
@@ -77,7 +77,7 @@ def _take_place(server: Server, session: Session) -> None:
 def _while_busy(server: Server, session: Session, text: str) -> dict[str, Any] | None:
     """Interrupt, steer or queue; return None when nothing runs any more."""
     mode = _busy_mode(server, session)
-    if mode == "interrupt" and _must_not_be_cut(server, session):
+    if mode == "interrupt" and _is_protected(server, session):
         mode = "queue"
     if mode == "steer" and _steer(session, text):
         return {"status": "steered"}
@@ -111,7 +111,7 @@ def _busy_mode(server: Server, session: Session) -> str:
         return "queue"  # nothing is lost that way
 
 
-def _must_not_be_cut(server: Server, session: Session) -> bool:
+def _is_protected(server: Server, session: Session) -> bool:
     """Return whether subagents work, a compaction runs, or nothing is stored yet."""
     if session.get("waits_for_program"):
         return True  # its prompt is not stored yet

@@ -20,7 +20,7 @@ class Transport(Protocol):
         ...
 
 
-class Audience:
+class Subscribers:
     """The peers subscribed to one session. Any thread."""
 
     def __init__(self) -> None:

@@ -9,21 +9,21 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import ApprovalRequested, ApprovalResolved
 from hermes_desktop.services.agents.approvals_queue import Approvals
 from hermes_desktop.ui.asking.approval_sheet import ApprovalSheet
-from hermes_desktop.ui.asking.asking_desk import AskingDesk
-from hermes_desktop.ui.asking.sheet_place import SheetPlace
+from hermes_desktop.ui.asking.asking_desk import RequestPresenter
+from hermes_desktop.ui.asking.sheet_place import SheetContainer
 from hermes_desktop.ui.asking.where_words import where_words
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
 
 
-class ApprovalDesk(AskingDesk[ApprovalRequested, ApprovalResolved]):
+class ApprovalPresenter(RequestPresenter[ApprovalRequested, ApprovalResolved]):
     """Presenter of approvals: shows the oldest first, the rest by stepping. Closing denies.
 
     Args:
         approvals: The queue.
         bridge: The signals for its events.
         place: The container of the sheet.
-        window: See :class:`AskingDesk`, as for the rest.
+        window: See :class:`RequestPresenter`, as for the rest.
         shown: Returns the id of the session on the page.
     """
 
@@ -32,7 +32,7 @@ class ApprovalDesk(AskingDesk[ApprovalRequested, ApprovalResolved]):
         approvals: Approvals,
         bridge: EventBridge,
         *,
-        place: SheetPlace,
+        place: SheetContainer,
         window: QWidget,
         theme: Theme,
         clock: Clock,

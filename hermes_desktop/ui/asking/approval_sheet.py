@@ -23,7 +23,7 @@ from hermes_desktop.core.events import ApprovalChoice, ApprovalRequested
 from hermes_desktop.ui.asking.countdown import CountdownBar
 from hermes_desktop.ui.asking.request_context import RequestContext
 from hermes_desktop.ui.asking.session_name import SessionName
-from hermes_desktop.ui.asking.what_box import WhatBox
+from hermes_desktop.ui.asking.what_box import CommandBox
 from hermes_desktop.ui.widgets.flow_row import FlowRow
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.middle_column import put_in_middle
@@ -69,7 +69,7 @@ class ApprovalSheet(QWidget):
         self.place = QLabel()
         self.before = _step_button("‹", self.tr("Previous request"))
         self.next = _step_button("›", self.tr("Next request"))
-        self.what = WhatBox(theme, self)
+        self.what = CommandBox(theme, self)
         self.why = LeadingLabel()
         self.where = LeadingLabel()
         self.session = SessionName()

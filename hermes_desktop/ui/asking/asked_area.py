@@ -15,7 +15,7 @@ from hermes_desktop.ui.words.visible_text import visible
 _LEAST = 56
 
 
-class AskedArea(QScrollArea):
+class QuestionArea(QScrollArea):
     """A question in plain text, and a button for each choice.
 
     Signals:

@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.asking.request_context import RequestContext
-from hermes_desktop.ui.asking.sheet_place import SheetPlace
+from hermes_desktop.ui.asking.sheet_place import SheetContainer
 from hermes_desktop.ui.widgets.announcement import announce
 from hermes_desktop.ui.widgets.dialog_size import fit_height
-from hermes_desktop.ui.widgets.own_escape import OwnEscape
+from hermes_desktop.ui.widgets.own_escape import EscapeFilter
 
 _WIDTH = 620
 _SEEN_ANEW = {QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.WindowStateChange}
@@ -89,7 +89,7 @@ class Sheet(Protocol[Q]):
         """Hide the sheet; no request is pending any more."""
 
 
-class AskingDialog(QDialog):
+class RequestDialog(QDialog):
     """A dialog with the same sheet, on top of all windows.
 
     Args:
@@ -116,7 +116,7 @@ class AskingDialog(QDialog):
         self.put_away.emit()
 
 
-class AskingDesk(QObject, Generic[Q, A]):
+class RequestPresenter(QObject, Generic[Q, A]):
     """Presenter of pending requests, one at a time, and of results that come from elsewhere.
 
     Args:
@@ -138,7 +138,7 @@ class AskingDesk(QObject, Generic[Q, A]):
         waiting: Waiting[Q],
         sheets: tuple[Any, Any],
         *,
-        place: SheetPlace,
+        place: SheetContainer,
         window: QWidget,
         shown: Callable[[], str | None],
         now: Callable[[], float],
@@ -155,13 +155,13 @@ class AskingDesk(QObject, Generic[Q, A]):
         self._over: tuple[Q, str] | None = None
         sheet, in_dialog = sheets
         place.add(sheet)
-        self.dialog = AskingDialog(in_dialog, window)
+        self.dialog = RequestDialog(in_dialog, window)
         self._sheets: tuple[Sheet[Q], Sheet[Q]] = (sheet, in_dialog)
         for each in self._sheets:
             each.answered.connect(self._answer)
             each.closed.connect(self._close_over)
             each.session_wanted.connect(self.session_wanted)
-        OwnEscape(sheet, sheet.escape)
+        EscapeFilter(sheet, sheet.escape)
         self.dialog.put_away.connect(self._put_away)
         for watched in (window, self._page):
             watched.installEventFilter(self)

@@ -9,9 +9,9 @@ from typing_extensions import override
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import QuestionAnswered, QuestionAsked
 from hermes_desktop.services.agents.questions_queue import Questions
-from hermes_desktop.ui.asking.asking_desk import AskingDesk
+from hermes_desktop.ui.asking.asking_desk import RequestPresenter
 from hermes_desktop.ui.asking.question_sheet import QuestionSheet
-from hermes_desktop.ui.asking.sheet_place import SheetPlace
+from hermes_desktop.ui.asking.sheet_place import SheetContainer
 from hermes_desktop.ui.asking.where_words import where_words
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
@@ -19,7 +19,7 @@ from hermes_desktop.ui.widgets.theme import Theme
 _MOST_WORDS = 200
 
 
-class QuestionDesk(AskingDesk[QuestionAsked, QuestionAnswered]):
+class QuestionPresenter(RequestPresenter[QuestionAsked, QuestionAnswered]):
     """Presenter of questions: those of the session on the page first, then the oldest.
 
     Closing the dialog leaves the question pending.
@@ -28,7 +28,7 @@ class QuestionDesk(AskingDesk[QuestionAsked, QuestionAnswered]):
         questions: The queue.
         bridge: The signals for its events.
         place: The container of the sheet.
-        window: See :class:`AskingDesk`, as for the rest.
+        window: See :class:`RequestPresenter`, as for the rest.
         shown: Returns the id of the session on the page.
 
     Signals:
@@ -42,7 +42,7 @@ class QuestionDesk(AskingDesk[QuestionAsked, QuestionAnswered]):
         questions: Questions,
         bridge: EventBridge,
         *,
-        place: SheetPlace,
+        place: SheetContainer,
         window: QWidget,
         theme: Theme,
         clock: Clock,

@@ -17,11 +17,11 @@ from typing_extensions import override
 
 from hermes_desktop.core.events import QuestionAsked
 from hermes_desktop.ui.asking.approval_sheet import ARMED_AFTER_MS, is_typing
-from hermes_desktop.ui.asking.asked_area import AskedArea
+from hermes_desktop.ui.asking.asked_area import QuestionArea
 from hermes_desktop.ui.asking.countdown import CountdownBar
 from hermes_desktop.ui.asking.request_context import RequestContext
 from hermes_desktop.ui.asking.session_name import SessionName
-from hermes_desktop.ui.widgets.line_room import give_room
+from hermes_desktop.ui.widgets.line_room import set_text_margins
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.middle_column import put_in_middle
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel
@@ -59,9 +59,9 @@ class QuestionSheet(QWidget):
         self.title = LeadingLabel()
         self.session = SessionName()
         self.place = QLabel()
-        self.area = AskedArea(theme, self)
+        self.area = QuestionArea(theme, self)
         self.field = QLineEdit(self)
-        give_room(self.field)
+        set_text_margins(self.field)
         self.field.setMaxLength(_MOST_ANSWER)
         self.field.setClearButtonEnabled(True)
         self.answer_button = QPushButton(self.tr("A&nswer"), self)

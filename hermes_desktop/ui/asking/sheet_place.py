@@ -11,7 +11,7 @@ SHARE = 0.6
 """Share of the page's height that sheets may take; the transcript shrinks accordingly."""
 
 
-class GivingWay(QWidget):
+class ShrinkableContainer(QWidget):
     """A container that fills the remaining space but has a small minimum size.
 
     What is below it therefore gets the space that it needs.
@@ -39,7 +39,7 @@ class GivingWay(QWidget):
         self._content.setGeometry(self.rect())
 
 
-class SheetPlace(QWidget):
+class SheetContainer(QWidget):
     """A container of sheets, widgets that show themselves while a request is pending.
 
     A sheet that needs more space than there is gets less than its size hint, down to its minimum

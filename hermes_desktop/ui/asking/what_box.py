@@ -16,7 +16,7 @@ _SLACK = 3
 """Pixels that Qt needs beside lines and margins, so that one line has no scroll bar."""
 
 
-class WhatBox(QPlainTextEdit):
+class CommandBox(QPlainTextEdit):
     """A read-only text box that cannot mislead: no formats, no hidden characters."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:

@@ -11,17 +11,17 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.ui.asking.sheet_place import GivingWay, SheetPlace
+from hermes_desktop.ui.asking.sheet_place import SheetContainer, ShrinkableContainer
 from hermes_desktop.ui.chat.composer import Composer
 from hermes_desktop.ui.chat.empty_page import EmptyPage
 from hermes_desktop.ui.chat.header.chat_header import ChatHeader, ChatState
-from hermes_desktop.ui.chat.header.context_watch import ContextWatch
+from hermes_desktop.ui.chat.header.context_watch import ContextUsageTracker
 from hermes_desktop.ui.chat.header.session_words import facts_of, is_live, tip_of, title_of
 from hermes_desktop.ui.chat.header.title_writer import store_title
-from hermes_desktop.ui.chat.loading_signs import LoadingSigns
+from hermes_desktop.ui.chat.loading_signs import LoadingIndicators
 from hermes_desktop.ui.chat.questions import ask_to_open
 from hermes_desktop.ui.chat.sending import Sending
-from hermes_desktop.ui.chat.session_place import SessionPlace
+from hermes_desktop.ui.chat.session_place import ComposerContext
 from hermes_desktop.ui.chat.session_refresh import SessionRefresh
 from hermes_desktop.ui.chat.shown_session import ShownSession
 from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
@@ -99,11 +99,11 @@ class ChatPage(QWidget):
         self.view = TranscriptView(theme, workers, self)
         self.empty = EmptyPage(theme, self)
         self.composer = Composer(theme, self)
-        self.place = SessionPlace(
+        self.place = ComposerContext(
             services.chat, services.gateway, self.composer, theme, slots=slots, bridge=bridge
         )
-        self.sheets = SheetPlace(self)
-        self._signs = LoadingSigns(self.view)
+        self.sheets = SheetContainer(self)
+        self._signs = LoadingIndicators(self.view)
         self._refresh = SessionRefresh(services.transcript, self.view, slots, lambda: self._shown)
         self._sending = Sending(
             services.chat,
@@ -115,7 +115,7 @@ class ChatPage(QWidget):
             state=services.window_state,
         )
         self._turns = TurnNews(self._ledger, self.view, self._clock, bridge, lambda: self._shown)
-        self.context = ContextWatch(
+        self.context = ContextUsageTracker(
             services.figures, slots, bridge, lambda: self._shown, clock=self._clock, parent=self
         )
         self._stack = QStackedWidget()
@@ -279,7 +279,7 @@ class ChatPage(QWidget):
         self._tell()
 
     def _say_new(self) -> None:
-        elsewhere = self._services.chat.command_elsewhere(None)
+        elsewhere = self._services.chat.hermes_command(None)
         self.empty.say_new_elsewhere() if elsewhere else self.empty.say_new(self._model)
 
     # ----------------------------------------------------------------------------- events
@@ -352,7 +352,7 @@ class ChatPage(QWidget):
         column.setContentsMargins(QMargins())
         column.setSpacing(0)
         column.addWidget(self.header)
-        column.addWidget(GivingWay(self._stack, self), 1)
+        column.addWidget(ShrinkableContainer(self._stack, self), 1)
         column.addWidget(self.sheets)
         column.addWidget(self.place.strip)
         column.addWidget(self.composer)

@@ -8,7 +8,7 @@ GREY_AFTER_MS = 150
 LINE_AFTER_MS = 400
 
 
-class LoadingSigns(QObject):
+class LoadingIndicators(QObject):
     """Indicators over a transcript while another one is being read."""
 
     def __init__(self, view: TranscriptView) -> None:

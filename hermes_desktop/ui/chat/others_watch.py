@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 AGAIN_MS = 5_000
 
 
-class OthersWatch(QObject):
+class OtherProgramsWatcher(QObject):
     """A watcher that checks when a session is shown or changes, and again while it finds something.
 
     Attributes:
@@ -58,7 +58,7 @@ class OthersWatch(QObject):
     async def _look(self, shown: ShownSession) -> None:
         if shown.summary is None:
             return
-        words = await self._chat.others_in(shown.summary)
+        words = await self._chat.foreign_activity_warning(shown.summary)
         if shown is self._shown:
             self._take(words)
             if words:

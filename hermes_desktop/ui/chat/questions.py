@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from hermes_desktop.ui.widgets.dialog_buttons import without_icons
+from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ class LinkQuestion(QMessageBox):
             self.tr("Copy the address"), QMessageBox.ButtonRole.ActionRole
         )
         cancel = self.addButton(QMessageBox.StandardButton.Cancel)
-        without_icons(self)
+        remove_icons(self)
         self.setDefaultButton(cancel)
         self.setEscapeButton(cancel)
 

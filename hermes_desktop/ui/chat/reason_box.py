@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from hermes_desktop.services.hosting.desktop_chat import ChatReadiness
 from hermes_desktop.ui.widgets.flow_row import FlowRow
-from hermes_desktop.ui.widgets.section_parts import LeadingLabel, QuietLabel, words_label
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.theme import Theme
 from hermes_desktop.ui.words.gateway_words import plain
 from hermes_desktop.ui.words.setting_names import setting_in
@@ -25,8 +25,8 @@ class ReasonBox(QWidget):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.key = ""
-        self.title: LeadingLabel = words_label()
-        self.words = QuietLabel(theme)
+        self.title: LeadingLabel = heading_label()
+        self.words = SecondaryLabel(theme)
         self.settings_button = QPushButton(self.tr("Open the settings"))
         self.check_button = QPushButton(self.tr("Check again"))
         self._buttons = FlowRow()

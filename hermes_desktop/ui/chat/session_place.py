@@ -7,7 +7,7 @@ from hermes_desktop.services.hosting.desktop_chat import DesktopChat
 from hermes_desktop.services.hosting.gateway_host import GatewayHost
 from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.ui.chat.composer import Composer
-from hermes_desktop.ui.chat.others_watch import OthersWatch
+from hermes_desktop.ui.chat.others_watch import OtherProgramsWatcher
 from hermes_desktop.ui.chat.reset_strip import ResetStrip
 from hermes_desktop.ui.chat.shown_session import ShownSession
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
@@ -15,7 +15,7 @@ from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
 
 
-class SessionPlace(QObject):
+class ComposerContext(QObject):
     """Controller that keeps everything around the message field current for the shown session.
 
     Attributes:
@@ -53,7 +53,7 @@ class SessionPlace(QObject):
         self._slots = slots
         self._shown = ShownSession(nothing=True)
         self._waiting = self._folder = ""
-        self._others = OthersWatch(chat, slots, self)
+        self._others = OtherProgramsWatcher(chat, slots, self)
         self._others.changed.connect(self._tell)
         bridge.gateway_status_changed.connect(self._gateway_changed)
         bridge.session_reset.connect(self._reset)
@@ -97,7 +97,7 @@ class SessionPlace(QObject):
         lines = (self._waiting, self._others.words, self._folder, self._chat.note_for(summary))
         self._composer.set_note("\n".join(line for line in lines if line))
         self._composer.set_read_only(
-            self._chat.read_only_reason(summary), self._chat.command_elsewhere(summary)
+            self._chat.read_only_reason(summary), self._chat.hermes_command(summary)
         )
 
     def _reset(self, reset: SessionReset) -> None:

@@ -10,10 +10,10 @@ from hermes_desktop.services.hosting.undone_words import (
     undone_heading,
     undone_lines,
 )
-from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel, words_label
+from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.state_shapes import StateShape
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, Theme
-from hermes_desktop.ui.words.ages import span_words
+from hermes_desktop.ui.words.ages import format_span
 from hermes_desktop.ui.words.day_words import words_for
 from hermes_desktop.ui.words.gateway_words import (
     allowed,
@@ -42,12 +42,12 @@ class GatewayCard(Block):
         super().__init__(theme, parent)
         self.setAccessibleName(self.tr("Gateway"))
         self.shape = StateShape(theme, _SHAPE)
-        self.state = words_label(share=1.1)
-        self.since = QuietLabel(theme)
+        self.state = heading_label(share=1.1)
+        self.since = SecondaryLabel(theme)
         self.since.setWordWrap(False)
-        self.why = QuietLabel(theme)
-        self.would_not_run = QuietLabel(theme)
-        self.hint = QuietLabel(theme)
+        self.why = SecondaryLabel(theme)
+        self.would_not_run = SecondaryLabel(theme)
+        self.hint = SecondaryLabel(theme)
         self.buttons = {
             "start": self._button(self.tr("Start the gateway"), "start"),
             "stop": self._button(self.tr("Stop the gateway"), "stop"),
@@ -73,7 +73,7 @@ class GatewayCard(Block):
         self.shape.show_shape(shape_of(status))
         taking = busy == "take_over"
         self.state.setText(self.tr("Taking over the gateway") if taking else state_words(status))
-        self.tell_since(status, now)
+        self.refresh_since(status, now)
         refusal = status.refusal if status.state in {"stopped", "attached"} else None
         words = explained(status)
         if status.state == "stopped" and refusal is not None:
@@ -87,7 +87,7 @@ class GatewayCard(Block):
         self._show_buttons(status, busy, waiting=status.state == "stopping" and replies > 0)
         self.setAccessibleDescription(f"{self.state.text()}. {self.since.text()} {words}")
 
-    def tell_since(self, status: GatewayStatusChanged, now: float) -> None:
+    def refresh_since(self, status: GatewayStatusChanged, now: float) -> None:
         """Refresh the text on how long the state has lasted."""
         self.since.setText(self._since_words(status, now))
 
@@ -136,7 +136,7 @@ class GatewayCard(Block):
 
     def _since_words(self, status: GatewayStatusChanged, now: float) -> str:
         if status.other is not None and status.other.started_at is not None:
-            return self.tr("for {span}").format(span=span_words(now - status.other.started_at))
+            return self.tr("for {span}").format(span=format_span(now - status.other.started_at))
         if status.since is None or status.state not in _SERVING:
             return ""
         return self.tr("since {time}").format(time=words_for(now).spoken_short(status.since))

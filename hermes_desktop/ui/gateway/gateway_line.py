@@ -17,7 +17,7 @@ _INSET = SPACE_8
 
 
 @dataclass(frozen=True, slots=True)
-class LineWords:
+class GatewayLineContent:
     """The content of the gateway line.
 
     Attributes:
@@ -44,7 +44,7 @@ class GatewayLine(QAbstractButton):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._words = LineWords()
+        self._words = GatewayLineContent()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -53,11 +53,11 @@ class GatewayLine(QAbstractButton):
         theme.changed.connect(self.update)
 
     @property
-    def words(self) -> LineWords:
+    def words(self) -> GatewayLineContent:
         """The content of the line."""
         return self._words
 
-    def show_words(self, words: LineWords) -> None:
+    def show_words(self, words: GatewayLineContent) -> None:
         """Show the given content; unchanged content causes no repaint."""
         if words == self._words:
             return
@@ -109,7 +109,7 @@ class GatewayLine(QAbstractButton):
         return QStyle.visualRect(self.layoutDirection(), self.rect(), place)
 
 
-def fold(words: LineWords, metrics: QFontMetrics, width: int) -> str:
+def fold(words: GatewayLineContent, metrics: QFontMetrics, width: int) -> str:
     """Return as many platforms as fit, the others as a number; the state is elided if necessary."""
     for shown in range(len(words.platforms), -1, -1):
         text = _with(words, words.platforms[:shown])
@@ -118,7 +118,7 @@ def fold(words: LineWords, metrics: QFontMetrics, width: int) -> str:
     return metrics.elidedText(words.state, Qt.TextElideMode.ElideRight, max(width, 0))
 
 
-def _with(words: LineWords, shown: Sequence[str]) -> str:
+def _with(words: GatewayLineContent, shown: Sequence[str]) -> str:
     hidden = len(words.platforms) - len(shown)
     parts = [words.state, *shown]
     if hidden and shown:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from hermes_desktop.core.events import HostingRefusal, OtherGateway
-from hermes_desktop.ui.widgets.dialog_buttons import without_icons
-from hermes_desktop.ui.widgets.section_parts import LeadingLabel, QuietLabel, words_label
+from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, SPACE_16, SPACE_24, Theme
-from hermes_desktop.ui.words.ages import span_words
+from hermes_desktop.ui.words.ages import format_span
 from hermes_desktop.ui.words.gateway_words import plain, running_text
 from hermes_desktop.ui.words.source_names import source_name
 
@@ -24,7 +24,7 @@ DRAIN_WORDS = (
 )
 
 
-class GatewayQuestion(QDialog):
+class ConfirmationDialog(QDialog):
     """A title, the affected items, the consequences, and a button that names the result.
 
     Open it with ``open()``. Accepted means yes; Enter presses Cancel.
@@ -54,7 +54,7 @@ class GatewayQuestion(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_16)
         column.setSpacing(SPACE_12)
-        heading = words_label(title, share=1.1)
+        heading = heading_label(title, share=1.1)
         heading.setMinimumWidth(_INNER)
         column.addWidget(heading)
         if about:
@@ -69,7 +69,7 @@ class GatewayQuestion(QDialog):
         self.agree.setAutoDefault(False)
         cancel = buttons.button(QDialogButtonBox.StandardButton.Cancel)
         cancel.setDefault(True)
-        without_icons(buttons)
+        remove_icons(buttons)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         column.addWidget(buttons)
@@ -83,7 +83,7 @@ class GatewayQuestion(QDialog):
         if len(about) > _NAMED:
             shown.append(self.tr("and {count} more").format(count=len(about) - _NAMED))
         for each in shown:
-            line = QuietLabel(theme, f"• {each}")
+            line = SecondaryLabel(theme, f"• {each}")
             line.setMinimumWidth(_INNER - SPACE_12)
             column.addWidget(line)
         return column
@@ -91,7 +91,7 @@ class GatewayQuestion(QDialog):
 
 def stop_question(
     lines: Sequence[str], theme: Theme, parent: QWidget, *, restart: bool = False
-) -> GatewayQuestion:
+) -> ConfirmationDialog:
     """Return the dialog that confirms a stop of the gateway while replies are running.
 
     Args:
@@ -101,7 +101,7 @@ def stop_question(
         restart: Whether the gateway starts again afterwards.
     """
     verb = "Restart" if restart else "Stop"
-    return GatewayQuestion(
+    return ConfirmationDialog(
         f"{verb} the gateway? {running_text(len(lines))}.",
         about=lines,
         facts=(DRAIN_WORDS,),
@@ -113,7 +113,7 @@ def stop_question(
 
 def take_over_question(
     other: OtherGateway | None, now: float, theme: Theme, parent: QWidget
-) -> GatewayQuestion:
+) -> ConfirmationDialog:
     """Return the dialog that confirms stopping another gateway."""
     name = other.name if other is not None else "other gateway"
     asked = (
@@ -129,13 +129,13 @@ def take_over_question(
         age = (
             ""
             if other.started_at is None
-            else f", running for {span_words(now - other.started_at)}"
+            else f", running for {format_span(now - other.started_at)}"
         )
         about.append(f"{_first_up(_the(name))}, process {other.pid}{age}")
         served = [source_name(each.name) for each in other.platforms]
         if served:
             about.append(f"It serves {', '.join(served)}")
-    return GatewayQuestion(
+    return ConfirmationDialog(
         f"Take over from {_the(name)}?",
         about=about,
         facts=(asked, then),
@@ -147,7 +147,7 @@ def take_over_question(
 
 def insist_question(
     refusal: HostingRefusal, theme: Theme, parent: QWidget, *, take_over: bool = False
-) -> GatewayQuestion:
+) -> ConfirmationDialog:
     """Return the dialog that confirms a start despite a refusal.
 
     Args:
@@ -158,7 +158,7 @@ def insist_question(
     """
     verb = "Take over" if take_over else "Start"
     why = plain(" ".join(filter(None, (refusal.title, refusal.detail))))
-    return GatewayQuestion(
+    return ConfirmationDialog(
         f"{verb} the gateway anyway?",
         about=refusal.would_not_run,
         facts=(_NOT_DONE,) if refusal.would_not_run else (why,),
@@ -168,13 +168,13 @@ def insist_question(
     )
 
 
-def revoke_question(name: str, platform: str, theme: Theme, parent: QWidget) -> GatewayQuestion:
+def revoke_question(name: str, platform: str, theme: Theme, parent: QWidget) -> ConfirmationDialog:
     """Return the dialog that confirms revoking a sender's access."""
     what_follows = (
         f"Messages of {name} are not answered any more. To be let in again, they ask once more"
         " and you approve it."
     )
-    return GatewayQuestion(
+    return ConfirmationDialog(
         f"Revoke {name}’s access on {source_name(platform)}?",
         facts=(what_follows,),
         action="Revoke access",

@@ -9,18 +9,18 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayStatusChanged, Notice, PairingChanged, UndoneWork
 from hermes_desktop.ui.gateway.gateway_banner import GatewayBanner
 from hermes_desktop.ui.gateway.gateway_commands import GatewayCommands
-from hermes_desktop.ui.gateway.pairing_commands import ASKED, PairingCommands, People
+from hermes_desktop.ui.gateway.pairing_commands import ASKED, PairingCommands, PairingLists
 from hermes_desktop.ui.gateway.platforms_page import PlatformsPage
 from hermes_desktop.ui.gateway.running_replies import RunningReplies
 from hermes_desktop.ui.gateway.status_strip import StatusStrip
-from hermes_desktop.ui.gateway.wanted import GatewayControl, PairingDesk, Person
-from hermes_desktop.ui.widgets.age_timer import AgeTimer
+from hermes_desktop.ui.gateway.wanted import GatewayControl, PairingService, Person
+from hermes_desktop.ui.widgets.age_timer import RelativeTimeTimer
 from hermes_desktop.ui.widgets.announcement import announce
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
-from hermes_desktop.ui.words.ages import next_look_ms
-from hermes_desktop.ui.words.gateway_words import requests_text, shape_of, status_words, undone_text
+from hermes_desktop.ui.words.ages import refresh_interval_ms
+from hermes_desktop.ui.words.gateway_words import requests_text, shape_of, status_text, undone_text
 from hermes_desktop.ui.words.platform_words import distances
 from hermes_desktop.ui.words.source_names import source_name
 
@@ -60,7 +60,7 @@ class GatewayView(QObject):
         self,
         *,
         control: GatewayControl,
-        desk: PairingDesk,
+        desk: PairingService,
         slots: AsyncSlots,
         bus: EventBus,
         bridge: EventBridge,
@@ -93,7 +93,7 @@ class GatewayView(QObject):
         self.pairing = PairingCommands(
             desk, slots=slots, bus=bus, theme=theme, clock=clock, window=window
         )
-        self.timer = AgeTimer(self._next_look, self)
+        self.timer = RelativeTimeTimer(self._next_look, self)
         self._connect(bridge)
 
     def begin(self) -> None:
@@ -123,7 +123,7 @@ class GatewayView(QObject):
     def _show(self, status: GatewayStatusChanged) -> None:
         before, self._status, now = self._status, status, self._clock.time()
         if {before.state, status.state} not in _NOT_NEWS and before.state != status.state:
-            announce(self._strip, status_words(status))
+            announce(self._strip, status_text(status))
         if before.undone != status.undone and status.undone is not None:
             self._undone_appeared(status.undone)
         busy = self.commands.busy
@@ -193,7 +193,7 @@ class GatewayView(QObject):
     def _people_changed(self, _: PairingChanged) -> None:
         self.pairing.refresh()
 
-    def _people_read(self, people: People) -> None:
+    def _people_read(self, people: PairingLists) -> None:
         self.page.show_people(people, self._clock.time())
         self._requests = len(people.pending)
         self.requests_changed.emit(self._requests)
@@ -213,16 +213,16 @@ class GatewayView(QObject):
             self.told.emit(title, words)
 
     def _tell_need(self) -> None:
-        trouble = status_words(self._status) if shape_of(self._status) == "attention" else ""
+        trouble = status_text(self._status) if shape_of(self._status) == "attention" else ""
         asked = requests_text(self._requests) if self._requests else ""
         self.need_changed.emit(", ".join(filter(None, (asked, trouble))))
 
     def _next_look(self) -> int:
         status, now = self._status, self._clock.time()
         if self.page.isVisible():
-            return next_look_ms(self.page.moments(status, now))
+            return refresh_interval_ms(self.page.moments(status, now))
         platforms = status.other.platforms if status.other is not None else status.platforms
         ages = distances(platforms, now)
         if status.state == "attached" and status.other is not None:
             ages += [status.other.started_at - now] if status.other.started_at else []
-        return next_look_ms(ages)
+        return refresh_interval_ms(ages)

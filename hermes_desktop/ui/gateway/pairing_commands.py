@@ -11,7 +11,7 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.gateway.access.pairing import CODE_LIFETIME_S
 from hermes_desktop.ui.gateway.gateway_questions import revoke_question
-from hermes_desktop.ui.gateway.wanted import PairingDesk, Person
+from hermes_desktop.ui.gateway.wanted import PairingService, Person
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.theme import Theme
 from hermes_desktop.ui.words.source_names import source_name
@@ -23,7 +23,7 @@ _AFTER_EXPIRY_MS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class PairingLists:
     """Pairing requests and approved senders, as read together."""
 
     pending: tuple[Person, ...] = ()
@@ -42,7 +42,7 @@ class PairingCommands(QObject):
         window: Parent of the dialog.
 
     Signals:
-        people_read: Carries a :class:`People`.
+        people_read: Carries a :class:`PairingLists`.
         asked: There are new requests; carries the :class:`Person` of the latest.
     """
 
@@ -51,7 +51,7 @@ class PairingCommands(QObject):
 
     def __init__(
         self,
-        desk: PairingDesk,
+        desk: PairingService,
         *,
         slots: AsyncSlots,
         bus: EventBus,
@@ -115,7 +115,7 @@ class PairingCommands(QObject):
         finally:
             self._reading = False
         self._take(
-            People(
+            PairingLists(
                 tuple(Person.waiting(each, now) for each in waiting),
                 tuple(Person.paired(each) for each in paired),
             )
@@ -124,7 +124,7 @@ class PairingCommands(QObject):
             self._again = False
             self.refresh()
 
-    def _take(self, people: People) -> None:
+    def _take(self, people: PairingLists) -> None:
         new = [each for each in people.pending if each.key not in self._known]
         self._known = frozenset(each.key for each in people.pending)
         self._wait_for_expiry(people)
@@ -134,7 +134,7 @@ class PairingCommands(QObject):
         elif new:
             self.asked.emit(new[-1])
 
-    def _wait_for_expiry(self, people: People) -> None:
+    def _wait_for_expiry(self, people: PairingLists) -> None:
         """Schedule a read for the moment when the first request expires; no event reports that."""
         self._expiry.stop()
         if people.pending:

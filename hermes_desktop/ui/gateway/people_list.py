@@ -15,9 +15,9 @@ from PySide6.QtWidgets import (
 
 from hermes_desktop.ui.gateway.wanted import Person
 from hermes_desktop.ui.widgets.resource_files import pixmap
-from hermes_desktop.ui.widgets.section_parts import Block, LeadingLabel, QuietLabel
+from hermes_desktop.ui.widgets.section_parts import Block, LeadingLabel, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, Theme
-from hermes_desktop.ui.words.ages import ago_words
+from hermes_desktop.ui.words.ages import format_ago
 from hermes_desktop.ui.words.source_names import source_icon, source_name
 
 _ICON = 18
@@ -53,7 +53,7 @@ class PersonLine(QWidget):
         self._name.setWordWrap(False)
         self._name.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._name.setToolTip(f"{name}\n{person.user_id}" if name != person.user_id else name)
-        self._facts = QuietLabel(theme)
+        self._facts = SecondaryLabel(theme)
         self._facts.setWordWrap(False)
         self.buttons = [self._button(offer, name) for offer in offers]
         row = QHBoxLayout(self)
@@ -89,7 +89,7 @@ class PersonLine(QWidget):
         self._icon.setAccessibleName(source_name(self.person.platform))
 
 
-class PeopleList(Block):
+class SenderList(Block):
     """A list of senders; rows that remain keep their widgets, and so the focus.
 
     Args:
@@ -115,7 +115,7 @@ class PeopleList(Block):
         self._offers = tuple(offers)
         self._verb = verb
         self._lines: dict[tuple[str, str], PersonLine] = {}
-        self.nothing = QuietLabel(theme, nothing)
+        self.nothing = SecondaryLabel(theme, nothing)
         self._column = QVBoxLayout()
         self._column.setSpacing(SPACE_8)
         self.column.addWidget(self.nothing)
@@ -153,7 +153,7 @@ class PeopleList(Block):
         """Refresh the texts on elapsed time."""
         for line in self._lines.values():
             person = line.person
-            when = f"{self._verb} {ago_words(now - person.when)}" if person.when else ""
+            when = f"{self._verb} {format_ago(now - person.when)}" if person.when else ""
             place = "" if self._one_platform else source_name(person.platform)
             line.show_facts(" · ".join(filter(None, (place, when))))
 

@@ -9,11 +9,11 @@ from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.ui.gateway.platform_model import (
     HEALTH_ROLE,
     NAME,
+    PlatformFilterModel,
     PlatformModel,
-    PlatformOrder,
 )
 from hermes_desktop.ui.gateway.platform_table import PlatformTable
-from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel
+from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, Theme
 from hermes_desktop.ui.words.platform_words import explained
 from hermes_desktop.ui.words.source_names import source_name
@@ -39,7 +39,7 @@ class PlatformList(Block):
         super().__init__(theme, parent)
         self._ours = True
         self._model = PlatformModel(self)
-        self._order = PlatformOrder(self._model, self)
+        self._order = PlatformFilterModel(self._model, self)
         self.search = QLineEdit()
         self.search.setPlaceholderText(self.tr("Search platforms…"))
         self.search.setAccessibleName(self.tr("Search platforms"))
@@ -47,7 +47,7 @@ class PlatformList(Block):
         self.table = PlatformTable(theme)
         self.table.setModel(self._order)
         self.table.set_up_columns()
-        self.detail = QuietLabel(theme)
+        self.detail = SecondaryLabel(theme)
         self.reconnect = self._button(self.tr("Reconnect now"), self.reconnect_wanted.emit)
         self.pause = self._button(self.tr("Pause"), self.pause_wanted.emit)
         self.resume = self._button(self.tr("Resume"), self.resume_wanted.emit)

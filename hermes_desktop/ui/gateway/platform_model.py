@@ -16,8 +16,8 @@ from typing_extensions import override
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.ui.words.platform_words import (
     explained,
-    heard_words,
-    next_try_words,
+    last_contact_text,
+    next_retry_text,
     state_words,
 )
 from hermes_desktop.ui.words.source_names import source_name
@@ -49,8 +49,8 @@ class PlatformRow:
             (
                 source_name(health.name),
                 state_words(health),
-                heard_words(health, now),
-                next_try_words(health, now),
+                last_contact_text(health, now),
+                next_retry_text(health, now),
                 explained(health),
             ),
         )
@@ -150,7 +150,7 @@ class PlatformModel(QAbstractTableModel):
         self.endInsertRows()
 
 
-class PlatformOrder(QSortFilterProxyModel):
+class PlatformFilterModel(QSortFilterProxyModel):
     """Sorts by any column, by state with failing platforms first; filters by any text."""
 
     def __init__(self, model: PlatformModel, parent: QObject | None = None) -> None:

@@ -15,11 +15,11 @@ from PySide6.QtWidgets import (
 
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.ui.gateway.gateway_card import GatewayCard
-from hermes_desktop.ui.gateway.pairing_commands import People
-from hermes_desktop.ui.gateway.people_list import Offer, PeopleList
+from hermes_desktop.ui.gateway.pairing_commands import PairingLists
+from hermes_desktop.ui.gateway.people_list import Offer, SenderList
 from hermes_desktop.ui.gateway.platform_list import PlatformList
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
-from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel, words_label
+from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_16, SPACE_24, Theme
 from hermes_desktop.ui.words.gateway_words import serves
 from hermes_desktop.ui.words.platform_words import distances
@@ -41,8 +41,8 @@ class NoPlatforms(Block):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self.title = words_label()
-        self.words = QuietLabel(theme)
+        self.title = heading_label()
+        self.words = SecondaryLabel(theme)
         self.setup = QPushButton(self.tr("Set up a platform…"), self)
         self.setup.setAutoDefault(False)
         self.setup.clicked.connect(self.setup_wanted)
@@ -100,7 +100,7 @@ class PlatformsPage(QWidget):
         self.card = GatewayCard(theme)
         self.list = PlatformList(theme)
         self.empty = NoPlatforms(theme)
-        self.requests = PeopleList(
+        self.requests = SenderList(
             (
                 Offer(self.tr("Approve"), self.tr("Approve {name}"), self.approve_wanted.emit),
                 Offer(self.tr("Deny"), self.tr("Deny {name}"), self.deny_wanted.emit),
@@ -111,7 +111,7 @@ class PlatformsPage(QWidget):
             ),
             theme=theme,
         )
-        self.people = PeopleList(
+        self.people = SenderList(
             (Offer(self.tr("Revoke…"), self.tr("Revoke {name}"), self.revoke_wanted.emit),),
             verb=self.tr("let in"),
             nothing=self.tr(
@@ -149,7 +149,7 @@ class PlatformsPage(QWidget):
         if had_focus and not self._has_focus():
             self.focus_first()  # its widget was hidden or disabled; keep the focus on the page
 
-    def show_people(self, people: People, now: float) -> None:
+    def show_people(self, people: PairingLists, now: float) -> None:
         """Show pairing requests and approved senders."""
         self.requests.show_people(people.pending, now)
         self.people.show_people(people.approved, now)
@@ -159,7 +159,7 @@ class PlatformsPage(QWidget):
 
     def tell_ages(self, status: GatewayStatusChanged, now: float) -> None:
         """Refresh the texts on elapsed time; the status is the one that is shown."""
-        self.card.tell_since(status, now)
+        self.card.refresh_since(status, now)
         platforms = status.other.platforms if status.other is not None else status.platforms
         self.list.tell_ages(platforms, now)
         self.requests.tell_ages(now)
@@ -213,7 +213,7 @@ class PlatformsPage(QWidget):
         column = QVBoxLayout(content)
         column.setContentsMargins(QMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_24))
         column.setSpacing(SPACE_8)
-        column.addWidget(words_label(self.tr("Platforms"), share=1.25))
+        column.addWidget(heading_label(self.tr("Platforms"), share=1.25))
         column.addSpacing(SPACE_4)
         column.addWidget(self.card)
         self._list_title = _heading(self.tr("Messaging platforms"))
@@ -252,6 +252,6 @@ class PlatformsPage(QWidget):
 
 
 def _heading(text: str) -> QWidget:
-    label = words_label(text)
+    label = heading_label(text)
     label.setContentsMargins(0, SPACE_16, 0, 0)
     return label

@@ -8,9 +8,9 @@ from typing_extensions import override
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.services.hosting.desktop_chat import ChatReadiness
 from hermes_desktop.ui.chat.header.context_gauge import ContextGauge
-from hermes_desktop.ui.gateway.gateway_line import GatewayLine, LineWords
+from hermes_desktop.ui.gateway.gateway_line import GatewayLine, GatewayLineContent
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, Theme
-from hermes_desktop.ui.words.gateway_words import explained, shape_of, status_words
+from hermes_desktop.ui.words.gateway_words import explained, shape_of, status_text
 from hermes_desktop.ui.words.platform_words import brief, for_strip
 
 _HEIGHT = 28
@@ -63,9 +63,9 @@ class StatusStrip(QWidget):
         """
         platforms = status.other.platforms if status.other is not None else status.platforms
         self.line.show_words(
-            LineWords(
+            GatewayLineContent(
                 shape_of(status),
-                status_words(status),
+                status_text(status),
                 tuple(brief(each, now) for each in for_strip(platforms)),
                 explained(status),
             )

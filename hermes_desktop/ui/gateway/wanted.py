@@ -6,7 +6,7 @@ from typing import Protocol
 
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.gateway.access.pairing import PairedUser
-from hermes_desktop.services.hosting.pairing_requests import WaitingUser
+from hermes_desktop.services.hosting.pairing_requests import PairingRequestView
 
 _MOST_LETTERS = 60
 
@@ -56,10 +56,10 @@ class GatewayControl(Protocol):
         ...
 
 
-class PairingDesk(Protocol):
+class PairingService(Protocol):
     """The pairing service: who is authorized to write to the assistant; see ``PairingRequests``."""
 
-    async def pending(self) -> Sequence[WaitingUser]:
+    async def pending(self) -> Sequence[PairingRequestView]:
         """Return the pairing requests, oldest first."""
         ...
 
@@ -67,7 +67,7 @@ class PairingDesk(Protocol):
         """Approve a request."""
         ...
 
-    async def deny(self, platform: str, entry_id: str) -> WaitingUser:
+    async def deny(self, platform: str, entry_id: str) -> PairingRequestView:
         """Deny a request."""
         ...
 
@@ -97,7 +97,7 @@ class Person:
     entry_id: str = ""
 
     @classmethod
-    def waiting(cls, user: WaitingUser, now: float) -> "Person":
+    def waiting(cls, user: PairingRequestView, now: float) -> "Person":
         """Return the sender of a pairing request."""
         when = round(now - user.age_s)
         return cls(

@@ -22,7 +22,7 @@ from hermes_desktop.ui.sessions.delete_words import (
     sessions_text,
     what_goes,
 )
-from hermes_desktop.ui.widgets.dialog_buttons import without_icons
+from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.resource_files import pixmap
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, SPACE_16, SPACE_24, Theme
@@ -33,7 +33,7 @@ _WIDTH = 440
 _ICON = 18
 
 
-class DeleteQuestion(QDialog):
+class DeleteDialog(QDialog):
     """A dialog that lists what would be deleted. Open it with ``open()``; accepted means: delete.
 
     Args:
@@ -69,7 +69,7 @@ class DeleteQuestion(QDialog):
             QDialogButtonBox.ButtonRole.AcceptRole,
         )
         self.delete_button.setDefault(True)
-        without_icons(self.buttons)
+        remove_icons(self.buttons)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         column.addWidget(self.buttons)

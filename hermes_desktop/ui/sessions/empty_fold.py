@@ -18,7 +18,7 @@ from hermes_desktop.ui.words.day_words import words_for
 _ROWS_OPEN = 4
 
 
-class EmptyFold(QWidget):
+class EmptySessionsSection(QWidget):
     """The line and, when expanded, the list below it. Reads nothing while collapsed.
 
     Args:

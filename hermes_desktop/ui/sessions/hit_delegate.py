@@ -18,7 +18,7 @@ from hermes_desktop.ui.sessions.hit_model import (
     HIT_ROLE,
     TIME_ROLE,
     WORDS_ROLE,
-    HitWords,
+    HitSnippet,
     hit_title,
 )
 from hermes_desktop.ui.sessions.session_delegate import geometry, paint_ground
@@ -51,7 +51,7 @@ class HitDelegate(QStyledItemDelegate):
     @override
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         hit, words = index.data(HIT_ROLE), index.data(WORDS_ROLE)
-        if not isinstance(hit, SearchHit) or not isinstance(words, HitWords):
+        if not isinstance(hit, SearchHit) or not isinstance(words, HitSnippet):
             return
         palette = self._theme.palette
         painter.save()
@@ -106,7 +106,7 @@ def _paint_words(
     painter: QPainter,
     place: QRect,
     font: QFont,
-    words: HitWords,
+    words: HitSnippet,
     colours: tuple[str, str],
     palette: Palette,
 ) -> None:
@@ -149,7 +149,7 @@ def _laid_out(
 
 
 def _formats(
-    words: HitWords, length: int, loud: str, palette: Palette
+    words: HitSnippet, length: int, loud: str, palette: Palette
 ) -> list[QTextLayout.FormatRange]:
     formats = []
     for start, end in words.marks:

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from hermes_desktop.state.search.search_records import SearchHit
 from hermes_desktop.ui.sessions.session_list_model import line_of
-from hermes_desktop.ui.words.day_words import DayWords
+from hermes_desktop.ui.words.day_words import DateFormatter
 from hermes_desktop.ui.words.source_names import source_name
 
 Index = QModelIndex | QPersistentModelIndex
@@ -25,7 +25,7 @@ _MARKUP = re.compile(r"\s*\|[\s|:-]*|\*{1,3}|`+|(?:(?<=\s)|^)#{1,6}\s")
 
 
 @dataclass(frozen=True, slots=True)
-class HitWords:
+class HitSnippet:
     """The snippet around a hit as it is shown.
 
     Attributes:
@@ -43,14 +43,14 @@ class HitModel(QAbstractListModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._hits: list[SearchHit] = []
-        self._words: DayWords | None = None
+        self._words: DateFormatter | None = None
 
     @property
     def hits(self) -> tuple[SearchHit, ...]:
         """All hits."""
         return tuple(self._hits)
 
-    def begin_anew(self, hits: Sequence[SearchHit], words: DayWords) -> None:
+    def begin_anew(self, hits: Sequence[SearchHit], words: DateFormatter) -> None:
         """Replace the hits by the first ones of another search."""
         self.beginResetModel()
         self._hits = list(hits)
@@ -106,7 +106,7 @@ def hit_title(hit: SearchHit) -> str:
     return line_of(hit.title or "") or _UNTITLED
 
 
-def hit_words(hit: SearchHit) -> HitWords:
+def hit_words(hit: SearchHit) -> HitSnippet:
     """Return the snippet after its speaker, cut so that the hit is near the beginning."""
     text, marks = _without_markup(hit.snippet, hit.marks)
     cut = 0
@@ -116,7 +116,7 @@ def hit_words(hit: SearchHit) -> HitWords:
     lead = f"{_speaker(hit)}: {'…' if cut else ''}"
     shift = len(lead) - cut
     shown = tuple((start + shift, end + shift) for start, end in marks if start >= cut)
-    return HitWords(lead + text[cut:], shown)
+    return HitSnippet(lead + text[cut:], shown)
 
 
 def _without_markup(

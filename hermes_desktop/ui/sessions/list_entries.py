@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hermes_desktop.state.records.records import SessionSummary
-from hermes_desktop.ui.words.day_words import DayWords
+from hermes_desktop.ui.words.day_words import DateFormatter
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ Step = Remove | Insert | Move | Update
 
 
 def entries_of(
-    rows: Sequence[SessionSummary], words: DayWords, *, headings: bool = True
+    rows: Sequence[SessionSummary], words: DateFormatter, *, headings: bool = True
 ) -> list[Entry]:
     """Return entries with a heading above the first session of each day.
 

@@ -10,7 +10,7 @@ from hermes_desktop.ui.widgets.resource_files import icon, icon_size
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, Theme
 
 
-class PaneHead(QWidget):
+class PaneHeader(QWidget):
     """The controls that decide which sessions the list shows.
 
     Attributes:

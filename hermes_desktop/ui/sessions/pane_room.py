@@ -14,7 +14,7 @@ _ALL = 16_777_215
 """No limit (Qt's ``QWIDGETSIZE_MAX``)."""
 
 
-class PaneRoom:
+class PaneLayout:
     """A layout controller for the pane.
 
     Titles get the height they need, up to half of the space; hits get the rest; a placeholder

@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.services.sessions.delete_plan import DeletePlan
-from hermes_desktop.services.sessions.live_actions import LiveActions
+from hermes_desktop.services.sessions.live_actions import AsyncSessionActions
 from hermes_desktop.services.sessions.session_actions import PINS_ARE_OURS
 from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.state.records.stopping import Progress
 from hermes_desktop.state.trash.trash import TrashReceipt, TrashTooLargeError
-from hermes_desktop.ui.sessions.delete_question import DeleteQuestion, LargeTrashQuestion
+from hermes_desktop.ui.sessions.delete_question import DeleteDialog, LargeTrashQuestion
 from hermes_desktop.ui.sessions.delete_words import quoted, sessions_text, what_goes
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.resource_files import icon
@@ -73,7 +73,7 @@ class SessionCommands(QObject):
 
     def __init__(
         self,
-        actions: LiveActions,
+        actions: AsyncSessionActions,
         slots: AsyncSlots,
         bus: EventBus,
         theme: Theme,
@@ -208,7 +208,7 @@ class SessionCommands(QObject):
     async def _delete(self, targets: Targets) -> None:
         try:
             preview = await self._actions.plan_delete([each.id for each in targets])
-            question = DeleteQuestion(preview, self._theme, self._window)
+            question = DeleteDialog(preview, self._theme, self._window)
             answer = await self._ask(question)
             if not preview.plan.conversations or answer != QDialog.DialogCode.Accepted:
                 return

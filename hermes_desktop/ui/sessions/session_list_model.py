@@ -25,7 +25,7 @@ from hermes_desktop.ui.sessions.list_entries import (
     entries_of,
     steps_between,
 )
-from hermes_desktop.ui.words.day_words import DayWords
+from hermes_desktop.ui.words.day_words import DateFormatter
 from hermes_desktop.ui.words.source_names import source_name
 
 Index = QModelIndex | QPersistentModelIndex
@@ -51,7 +51,7 @@ class SessionListModel(QAbstractTableModel):
         self._headings = headings
         self._entries: list[Entry] = []
         self._rows: tuple[SessionSummary, ...] = ()
-        self._words: DayWords | None = None
+        self._words: DateFormatter | None = None
         self._total = 0
         self._asked_at = -1
         self._running: frozenset[str] = frozenset()
@@ -65,7 +65,7 @@ class SessionListModel(QAbstractTableModel):
         }
 
     def show_rows(
-        self, rows: Sequence[SessionSummary], words: DayWords, *, total: int
+        self, rows: Sequence[SessionSummary], words: DateFormatter, *, total: int
     ) -> frozenset[str]:
         """Replace the rows by the fewest changes.
 

@@ -33,7 +33,7 @@ from hermes_desktop.ui.sessions.session_delegate import (
 from hermes_desktop.ui.sessions.session_list_model import SessionListModel
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
 from hermes_desktop.ui.widgets.theme import Theme
-from hermes_desktop.ui.words.day_words import DayWords
+from hermes_desktop.ui.words.day_words import DateFormatter
 
 _KEY_REPEAT_MS = 60
 """While an arrow key is held, sessions are opened only where it rests this long."""
@@ -108,7 +108,9 @@ class SessionListView(QTableView):
         found = (self._model.summary_at(index) for index in rows)
         return tuple(summary for summary in found if summary is not None)
 
-    def show_rows(self, rows: Sequence[SessionSummary], words: DayWords, *, total: int) -> None:
+    def show_rows(
+        self, rows: Sequence[SessionSummary], words: DateFormatter, *, total: int
+    ) -> None:
         """Replace the rows; selection and scroll position stay with their sessions."""
         selected = self.selected_sessions
         anchor = self._anchor()

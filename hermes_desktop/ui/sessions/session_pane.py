@@ -17,12 +17,12 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import SessionsChanged, TurnFinished, TurnStarted
 from hermes_desktop.services.sessions.live_catalog import ListQuery, SessionPage
 from hermes_desktop.state.records.records import SessionSummary
-from hermes_desktop.ui.sessions.empty_fold import EmptyFold
+from hermes_desktop.ui.sessions.empty_fold import EmptySessionsSection
 from hermes_desktop.ui.sessions.list_feed import FILTER_PAUSE_MS, Catalog, ListFeed
 from hermes_desktop.ui.sessions.message_hits import MessageHits
 from hermes_desktop.ui.sessions.message_search import Finder, MessageSearch
-from hermes_desktop.ui.sessions.pane_head import PaneHead
-from hermes_desktop.ui.sessions.pane_room import PaneRoom
+from hermes_desktop.ui.sessions.pane_head import PaneHeader
+from hermes_desktop.ui.sessions.pane_room import PaneLayout
 from hermes_desktop.ui.sessions.session_list_model import SessionListModel
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
@@ -89,14 +89,14 @@ class SessionPane(QWidget):
         self._model = SessionListModel(parent=self)
         self._view = SessionListView(self._model, theme, name=self.tr("Sessions"))
         self._feed = ListFeed(catalog, slots, clock, ListQuery(), self)
-        self._fold = EmptyFold(
+        self._fold = EmptySessionsSection(
             ListFeed(catalog, slots, clock, ListQuery(empty=True), self), theme, clock
         )
-        self._head = PaneHead(theme)
+        self._head = PaneHeader(theme)
         self._filter, self._sources = self._head.field, self._head.sources
         self._search = MessageSearch(finder, slots, self)
         self._hits = MessageHits(self._search, theme, clock)
-        self._room = PaneRoom(self._view, self._hits, theme)
+        self._room = PaneLayout(self._view, self._hits, theme)
         self._arrange()
         self._connect(bridge)
 
@@ -106,7 +106,7 @@ class SessionPane(QWidget):
         return self._view
 
     @property
-    def fold(self) -> EmptyFold:
+    def fold(self) -> EmptySessionsSection:
         """The section of sessions without messages."""
         return self._fold
 

@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QVBoxLayout
 from typing_extensions import override
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.services.assembly.forgetting_preview import Forgetting, ForgettingPreview
+from hermes_desktop.services.assembly.forgetting_preview import RetentionCounts, RetentionPreview
 from hermes_desktop.ui.settings.fields.field_row import heading
 from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
-from hermes_desktop.ui.settings.forgetting_words import ForgettingWords
-from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel, words_label
+from hermes_desktop.ui.settings.forgetting_words import RetentionText
+from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel, heading_label
 
 if TYPE_CHECKING:
     import asyncio
@@ -26,17 +26,17 @@ _GREY_MS = 150
 _OURS = ("session_reset.", "reset_by_", "session_store_max_age_days", "sessions.")
 
 
-class ForgettingPart(SettingsPart):
+class RetentionPart(SettingsPart):
     """Three sentences, recomputed whenever a value on this page changes."""
 
     def __init__(self, context: SettingsContext) -> None:
         super().__init__(context)
-        self._preview: ForgettingPreview | None = None
+        self._preview: RetentionPreview | None = None
         self._counting: asyncio.Task[None] | None = None
         self._counted: list[Change] | None = None
-        self.seen: Forgetting | None = None
-        self.chats, self.rules, self.stored = (QuietLabel(context.theme) for _ in range(3))
-        self.basis = QuietLabel(context.theme)
+        self.seen: RetentionCounts | None = None
+        self.chats, self.rules, self.stored = (SecondaryLabel(context.theme) for _ in range(3))
+        self.basis = SecondaryLabel(context.theme)
         self._wait = _timer(self, _WAIT_MS, self._count)
         self._grey = _timer(self, _GREY_MS, lambda: self._block.setEnabled(False))
         self._arrange()
@@ -47,7 +47,7 @@ class ForgettingPart(SettingsPart):
     @override
     def begin(self) -> None:
         services = self.context.services
-        self._preview = ForgettingPreview(
+        self._preview = RetentionPreview(
             services.paths, services.db, self.context.clock, services.background.is_busy
         )
         self.destroyed.connect(self._preview.close)
@@ -103,7 +103,7 @@ class ForgettingPart(SettingsPart):
             self._counting.cancel()
             self._counting = None
 
-    async def _count_for(self, preview: ForgettingPreview, changes: list[Change]) -> None:
+    async def _count_for(self, preview: RetentionPreview, changes: list[Change]) -> None:
         try:
             wished = await self.context.services.settings.wished(changes)
             found = await preview.count(wished)
@@ -115,10 +115,10 @@ class ForgettingPart(SettingsPart):
         self._grey.stop()
         self._block.setEnabled(True)
 
-    def _show(self, found: Forgetting) -> None:
+    def _show(self, found: RetentionCounts) -> None:
         self.seen = found
         state = self.context.services.gateway.state
-        words = ForgettingWords(self.context.clock.now(), state)
+        words = RetentionText(self.context.clock.now(), state)
         rules = words.rules(found.rules)
         self._say(words.chats(found.chats), rules, words.stored(found.stored))
 
@@ -140,9 +140,9 @@ class ForgettingPart(SettingsPart):
         self.column.addWidget(heading(self.tr("Current effect")))
         self._block = Block(self.context.theme)
         self._lines = [
-            (words_label(self.tr("Forgotten chats")), self.chats),
-            (words_label(self.tr("New sessions")), self.rules),
-            (words_label(self.tr("Deleted sessions")), self.stored),
+            (heading_label(self.tr("Forgotten chats")), self.chats),
+            (heading_label(self.tr("New sessions")), self.rules),
+            (heading_label(self.tr("Deleted sessions")), self.stored),
         ]
         for title, label in self._lines:
             pair = QVBoxLayout()

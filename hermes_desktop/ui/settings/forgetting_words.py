@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from hermes_desktop.core.events import GatewayState
     from hermes_desktop.services.assembly.forgetting_preview import (
-        ChatsForgotten,
-        RuleOutlook,
-        StoredDeleted,
+        DeletedSessionsPreview,
+        ExpiringChats,
+        ResetRulePreview,
     )
     from hermes_desktop.services.assembly.history_upkeep import LastPrune
 
@@ -25,7 +25,7 @@ _RUNS = frozenset({"starting", "running", "working", "degraded"})
 _SHORT = QLocale.FormatType.ShortFormat
 
 
-class ForgettingWords:
+class RetentionText:
     """Formats the counts as sentences, relative to a moment.
 
     Args:
@@ -39,7 +39,7 @@ class ForgettingWords:
         self._gateway = gateway
         self._locale = locale or QLocale()
 
-    def chats(self, found: ChatsForgotten) -> str:
+    def chats(self, found: ExpiringChats) -> str:
         """Return a sentence on the chats that the gateway forgets."""
         if not found.chats:
             return "The gateway knows no chat yet, so there is none to forget."
@@ -58,14 +58,14 @@ class ForgettingWords:
             + " in the session list."
         )
 
-    def rules(self, found: Sequence[RuleOutlook]) -> list[str]:
+    def rules(self, found: Sequence[ResetRulePreview]) -> list[str]:
         """Return a sentence or two on new sessions, for each rule that has chats."""
         shown = [rule for rule in found if rule.chats]
         if not shown:
             return ["There is no chat yet that could begin a new session."]
         return [self._rule(rule, alone=len(shown) == 1) for rule in shown]
 
-    def stored(self, found: StoredDeleted) -> str:
+    def stored(self, found: DeletedSessionsPreview) -> str:
         """Return sentences on the sessions that are permanently deleted."""
         if not found.sessions:
             return "No session is stored yet."
@@ -87,7 +87,7 @@ class ForgettingWords:
             went += " They are gone with all their messages, and not in the trash."
         return f"{went}{self._spared(found)}{self._last(found.last)}"
 
-    def _next(self, found: StoredDeleted) -> str:
+    def _next(self, found: DeletedSessionsPreview) -> str:
         """Return when the next deletion takes place, and by which program."""
         if self._gateway == "attached":
             return "if this program served the home; while another gateway does, it is left to that"
@@ -96,7 +96,7 @@ class ForgettingWords:
             return "within the next minutes"
         return self.moment(due)
 
-    def _spared(self, found: StoredDeleted) -> str:
+    def _spared(self, found: DeletedSessionsPreview) -> str:
         """Return which old sessions are kept, and that another program counts differently."""
         spared, words = found.spared, ""
         if spared.pinned:
@@ -149,7 +149,7 @@ class ForgettingWords:
             return "by the gateway of the other program, if it goes by this limit"
         return "once the gateway runs again"
 
-    def _oldest(self, found: ChatsForgotten) -> str:
+    def _oldest(self, found: ExpiringChats) -> str:
         oldest = found.oldest
         if oldest is None:
             return ""
@@ -158,7 +158,7 @@ class ForgettingWords:
         since = self.moment(oldest.silent_since).removeprefix("on ")
         return f"; the oldest is {name}{where}, silent since {since}"
 
-    def _rule(self, rule: RuleOutlook, *, alone: bool) -> str:
+    def _rule(self, rule: ResetRulePreview, *, alone: bool) -> str:
         name = {
             "all": "All chats" if alone else "All other chats",
             "type": kind_name(rule.name),
@@ -181,7 +181,7 @@ class ForgettingWords:
             words += f" The next one would do so {self.moment(rule.next)}, if it stays silent."
         return words
 
-    def _reasons(self, rule: RuleOutlook) -> Iterator[str]:
+    def _reasons(self, rule: ResetRulePreview) -> Iterator[str]:
         if rule.idle:
             span = _span(rule.policy.idle_minutes)
             yield f"{self._number(rule.idle)} silent for more than {span}"

@@ -10,9 +10,9 @@ from typing_extensions import override
 from hermes_desktop.ui.settings.fields.field_row import heading
 from hermes_desktop.ui.settings.fields.field_words import plain
 from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
-from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine
+from hermes_desktop.ui.settings.secrets.lines import MessageLine, WaitLine
 from hermes_desktop.ui.widgets.quiet_table import Cell, QuietTable
-from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel
+from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class ModelPart(SettingsPart):
         self.try_it = QPushButton(self.tr("Test model"))
         self.look = QPushButton(self.tr("Find local servers"))
         self.use = QPushButton(self.tr("Use this model"))
-        self.said = SaidLine(context.theme)
+        self.said = MessageLine(context.theme)
         self.waiting = WaitLine(context.theme)
         self.table = QuietTable(
             self.tr("Local models"),
@@ -139,7 +139,7 @@ class ModelPart(SettingsPart):
 
     def _use(self, found: Found | None) -> None:
         if found is not None and self.table.isEnabled():
-            self.context.draft.give_several(
+            self.context.draft.set_contents(
                 {MODEL: found.model, ADDRESS: found.base_url, PROVIDER: OWN_ADDRESS}
             )
             self.said.say("ok", self.tr("Filled in below. Test it, then save."))
@@ -148,7 +148,7 @@ class ModelPart(SettingsPart):
         self.column.addWidget(heading(self.tr("Test the model")))
         block = Block(self.context.theme)
         block.column.addWidget(
-            QuietLabel(
+            SecondaryLabel(
                 self.context.theme,
                 self.tr(
                     "“Test model” sends one short question to the model below, saved or not; "

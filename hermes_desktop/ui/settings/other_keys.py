@@ -12,9 +12,9 @@ from typing_extensions import override
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.ui.settings.fields.field_row import heading
 from hermes_desktop.ui.settings.fields.page_names import OTHER
-from hermes_desktop.ui.settings.fields.parts import Hit, SettingsContext, SettingsPart
+from hermes_desktop.ui.settings.fields.parts import SettingHit, SettingsContext, SettingsPart
 from hermes_desktop.ui.widgets.quiet_table import Cell, QuietTable
-from hermes_desktop.ui.widgets.section_parts import Block, LeadingLabel, QuietLabel
+from hermes_desktop.ui.widgets.section_parts import Block, LeadingLabel, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class OtherKeysPart(SettingsPart):
         super().__init__(context)
         self._keys: list[UnknownKey] = []
         self._begun = False
-        self.repeated = QuietLabel(context.theme)
-        self.words = QuietLabel(context.theme)
+        self.repeated = SecondaryLabel(context.theme)
+        self.words = SecondaryLabel(context.theme)
         self.table = QuietTable(
             self.tr("Other keys in config.yaml"),
             (self.tr("Key"), self.tr("Value"), self.tr("Line")),
@@ -48,9 +48,9 @@ class OtherKeysPart(SettingsPart):
         self._read_again()
 
     @override
-    def search(self, words: Sequence[str]) -> list[Hit]:
+    def search(self, words: Sequence[str]) -> list[SettingHit]:
         return [
-            Hit(OTHER, each.key, each.key)
+            SettingHit(OTHER, each.key, each.key)
             for each in self._keys
             if all(word in each.key.casefold() for word in words)
         ]

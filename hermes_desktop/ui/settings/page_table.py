@@ -20,11 +20,11 @@ from hermes_desktop.ui.settings.fields.page_names import (
     SESSIONS,
 )
 from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
-from hermes_desktop.ui.settings.forgetting_part import ForgettingPart
+from hermes_desktop.ui.settings.forgetting_part import RetentionPart
 from hermes_desktop.ui.settings.model_part import ModelPart
 from hermes_desktop.ui.settings.other_keys import OtherKeysPart
 from hermes_desktop.ui.settings.platforms.platforms_part import PlatformsPart
-from hermes_desktop.ui.settings.secrets.secrets_group import SecretsGroup
+from hermes_desktop.ui.settings.secrets.secrets_group import SecretsPart
 from hermes_desktop.ui.settings.versions_part import VersionsPart
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ PAGES: tuple[PageEntry, ...] = (
         "Sessions",
         "sessions",
         "When a chat begins a new session, and what is forgotten when.",
-        above=(ForgettingPart,),
+        above=(RetentionPart,),
     ),
     PageEntry(
         PLATFORMS,
@@ -90,7 +90,7 @@ PAGES: tuple[PageEntry, ...] = (
         "Privacy",
         "lock",
         "Where tokens and keys are kept, and what uses them.",
-        above=(SecretsGroup,),
+        above=(SecretsPart,),
     ),
     PageEntry(
         OTHER,

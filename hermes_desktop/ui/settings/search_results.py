@@ -25,13 +25,13 @@ from hermes_desktop.ui.settings.pages.page_column import MOST_WIDTH
 from hermes_desktop.ui.widgets.look import SMALL, scaled
 from hermes_desktop.ui.widgets.row_ground import paint_ground
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
-from hermes_desktop.ui.widgets.section_parts import QuietLabel
+from hermes_desktop.ui.widgets.section_parts import SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16, SPACE_24
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hermes_desktop.ui.settings.fields.parts import Hit
+    from hermes_desktop.ui.settings.fields.parts import SettingHit
     from hermes_desktop.ui.widgets.theme import Theme
 
 _HIT = int(Qt.ItemDataRole.UserRole)
@@ -68,7 +68,7 @@ class SearchResults(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.head = QuietLabel(theme)
+        self.head = SecondaryLabel(theme)
         self.list = _HitList(theme)
         content = QWidget()
         column = QVBoxLayout(content)
@@ -86,7 +86,7 @@ class SearchResults(QWidget):
         self.list.itemClicked.connect(self._choose)
         self.list.entered_on.connect(self._choose)
 
-    def show_hits(self, hits: Sequence[Hit], text: str) -> None:
+    def show_hits(self, hits: Sequence[SettingHit], text: str) -> None:
         """Show the hits for a text."""
         self.list.clear()
         for hit in hits:

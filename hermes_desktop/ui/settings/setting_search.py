@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hermes_desktop.services.secrets.known_secrets import SECRETS
 from hermes_desktop.ui.settings.fields.field_words import label_parts
 from hermes_desktop.ui.settings.fields.page_names import ASSISTANT, PLATFORMS
-from hermes_desktop.ui.settings.fields.parts import Hit
+from hermes_desktop.ui.settings.fields.parts import SettingHit
 from hermes_desktop.ui.settings.page_table import entry_of, page_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from hermes_desktop.settings.options import Option
 
 
-def find_settings(text: str, views: Iterable[SettingView], more: Iterable[Hit] = ()) -> list[Hit]:
+def find_settings(
+    text: str, views: Iterable[SettingView], more: Iterable[SettingHit] = ()
+) -> list[SettingHit]:
     """Return all settings that contain every word of a text, matches in the name first.
 
     Args:
@@ -34,21 +36,21 @@ def find_settings(text: str, views: Iterable[SettingView], more: Iterable[Hit] =
     return sorted(found, key=lambda hit: not _has(words, hit.label))
 
 
-def _hits(words: Sequence[str], views: Iterable[SettingView]) -> Iterator[Hit]:
+def _hits(words: Sequence[str], views: Iterable[SettingView]) -> Iterator[SettingHit]:
     for view in views:
         option = view.option
         page = page_of(option)
         if _has(words, _searched(option, entry_of(page).title)):
             parts = label_parts(option)
             label = ": ".join(filter(None, (parts.who, parts.what)))
-            yield Hit(page, option.key, label)
+            yield SettingHit(page, option.key, label)
 
 
-def _secrets(words: Sequence[str]) -> Iterator[Hit]:
+def _secrets(words: Sequence[str]) -> Iterator[SettingHit]:
     for secret in SECRETS.values():
         page = PLATFORMS if secret.platform else ASSISTANT
         if _has(words, f"{secret.label} {secret.variable} {secret.section}"):
-            yield Hit(page, secret.variable, secret.label[:1].upper() + secret.label[1:])
+            yield SettingHit(page, secret.variable, secret.label[:1].upper() + secret.label[1:])
 
 
 def _searched(option: Option, page: str) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.services.assembly.desktop_services import DesktopServices
     from hermes_desktop.ui.settings.settings_view import SettingsView
-    from hermes_desktop.ui.shell.window_memory import WindowMemory
+    from hermes_desktop.ui.shell.window_memory import WindowSettings
     from hermes_desktop.ui.shell.window_pages import WindowPages
     from hermes_desktop.ui.widgets.async_slots import AsyncSlots
     from hermes_desktop.ui.widgets.event_bridge import EventBridge
@@ -46,7 +46,7 @@ class SettingsEntry(QObject):
         bridge: EventBridge,
         theme: Theme,
         clock: Clock,
-        memory: WindowMemory,
+        memory: WindowSettings,
         restart_gateway: Callable[[], None],
     ) -> None:
         super().__init__(pages)

@@ -16,18 +16,18 @@ from hermes_desktop.ui.settings.page_table import PAGES, entry_of
 from hermes_desktop.ui.settings.pages.page_list import LIST_WIDTH, NARROW_WIDTH, PageList
 from hermes_desktop.ui.settings.pages.page_stack import PageStack
 from hermes_desktop.ui.settings.saving.applied_words import names
-from hermes_desktop.ui.settings.saving.broken_file import BrokenFile
+from hermes_desktop.ui.settings.saving.broken_file import ParseErrorNotice
 from hermes_desktop.ui.settings.saving.draft import Draft
-from hermes_desktop.ui.settings.saving.keeper import SettingsKeeper
-from hermes_desktop.ui.settings.saving.leaving_question import LeavingQuestion
+from hermes_desktop.ui.settings.saving.keeper import SettingsController
+from hermes_desktop.ui.settings.saving.leaving_question import UnsavedChangesDialog
 from hermes_desktop.ui.settings.saving.pending_bar import PendingBar
 from hermes_desktop.ui.settings.saving.report_strip import ReportStrip
-from hermes_desktop.ui.settings.saving.saving_desk import SavingDesk
+from hermes_desktop.ui.settings.saving.saving_desk import SavingController
 from hermes_desktop.ui.settings.search_results import SearchResults, SettingsSearch
 from hermes_desktop.ui.settings.setting_search import find_settings
 from hermes_desktop.ui.settings.tab_order import focus_in, order_tabs
-from hermes_desktop.ui.widgets.line_room import give_room
-from hermes_desktop.ui.widgets.section_parts import words_label
+from hermes_desktop.ui.widgets.line_room import set_text_margins
+from hermes_desktop.ui.widgets.section_parts import heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, SPACE_24
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from hermes_desktop.core.events import Notice, NoticeCleared
     from hermes_desktop.services.assembly.desktop_services import DesktopServices
     from hermes_desktop.services.settings.settings_service import Applied
-    from hermes_desktop.ui.settings.fields.parts import Hit
+    from hermes_desktop.ui.settings.fields.parts import SettingHit
     from hermes_desktop.ui.widgets.async_slots import AsyncSlots
     from hermes_desktop.ui.widgets.event_bridge import EventBridge
     from hermes_desktop.ui.widgets.theme import Theme
@@ -101,12 +101,14 @@ class SettingsView(QWidget):
         self.search = SettingsSearch()
         self.list = PageList(PAGES, theme)
         self.strip = ReportStrip(theme)
-        self.broken = BrokenFile(self.context)
+        self.broken = ParseErrorNotice(self.context)
         self.stack = PageStack(self.context)
         self.results = SearchResults(theme)
         self.bar = PendingBar(theme)
-        self.keeper = SettingsKeeper(services.settings, slots, self.draft, self.stack.pending, self)
-        self.desk = SavingDesk(
+        self.keeper = SettingsController(
+            services.settings, slots, self.draft, self.stack.pending, self
+        )
+        self.desk = SavingController(
             self.context,
             self.keeper,
             self.stack,
@@ -184,7 +186,7 @@ class SettingsView(QWidget):
 
     async def may_leave(self) -> bool:
         """Ask what to do with unsaved changes; return whether the program may end then."""
-        question = LeavingQuestion(self.window(), self.pending_count)
+        question = UnsavedChangesDialog(self.window(), self.pending_count)
         await self.context.slots.ask(question)
         answer = question.answer
         question.deleteLater()
@@ -246,7 +248,7 @@ class SettingsView(QWidget):
         self.results.show_hits(hits, text)
         self.stack.setCurrentWidget(self.results)
 
-    def _open_hit(self, hit: Hit) -> None:
+    def _open_hit(self, hit: SettingHit) -> None:
         self.show_page(hit.page)
         self.stack.focus(hit.key)
 
@@ -319,7 +321,7 @@ class SettingsView(QWidget):
 
     def _arrange(self) -> None:
         self.setAccessibleName(self.tr("Settings"))
-        give_room(self.search)
+        set_text_margins(self.search)
         self.search.setPlaceholderText(self.tr("Search settings"))
         self.search.setAccessibleName(self.tr("Search settings"))
         self.search.setClearButtonEnabled(True)
@@ -327,7 +329,7 @@ class SettingsView(QWidget):
         side = QVBoxLayout(self._side)
         side.setContentsMargins(SPACE_12, SPACE_24, SPACE_12, SPACE_12)
         side.setSpacing(SPACE_12)
-        side.addWidget(words_label(self.tr("Settings"), share=1.25))
+        side.addWidget(heading_label(self.tr("Settings"), share=1.25))
         side.addWidget(self.search)
         side.addWidget(self.list, 1)
         self._side.setFixedWidth(LIST_WIDTH)

@@ -13,7 +13,7 @@ from hermes_desktop.ui.settings.fields.field_words import plain
 from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
 from hermes_desktop.ui.settings.saving.difference_dialog import DifferenceDialog
 from hermes_desktop.ui.widgets.quiet_table import Cell, QuietTable
-from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel
+from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8
 from hermes_desktop.ui.words.day_words import words_for
 
@@ -40,7 +40,7 @@ class VersionsPart(SettingsPart):
         super().__init__(context)
         self._begun = False
         self._locked = ""
-        self.words = QuietLabel(context.theme)
+        self.words = SecondaryLabel(context.theme)
         self.table = QuietTable(
             self.tr("Previous versions of config.yaml"),
             (self.tr("Replaced"), self.tr("Differences")),

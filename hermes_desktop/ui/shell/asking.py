@@ -7,8 +7,8 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import ApprovalRequested, QuestionAsked
 from hermes_desktop.services.assembly.desktop_services import DesktopServices
-from hermes_desktop.ui.asking.approval_desk import ApprovalDesk
-from hermes_desktop.ui.asking.question_desk import QuestionDesk
+from hermes_desktop.ui.asking.approval_desk import ApprovalPresenter
+from hermes_desktop.ui.asking.question_desk import QuestionPresenter
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
@@ -51,7 +51,7 @@ class Asking(QObject):
         def shown() -> str | None:
             return page.current_session_id
 
-        self.approvals = ApprovalDesk(
+        self.approvals = ApprovalPresenter(
             services.approvals,
             bridge,
             place=page.sheets,
@@ -60,7 +60,7 @@ class Asking(QObject):
             clock=clock,
             shown=shown,
         )
-        self.questions = QuestionDesk(
+        self.questions = QuestionPresenter(
             services.questions,
             bridge,
             place=page.sheets,

@@ -8,13 +8,13 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
-from hermes_desktop.ui.widgets.dialog_buttons import without_icons
+from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
 from hermes_desktop.ui.words.gateway_words import running_text, serves
 
 Answer = Literal["keep", "quit", "neither"]
 
 
-class ClosingQuestion(QMessageBox):
+class CloseDialog(QMessageBox):
     """A message box: keep running, quit, or cancel. Opened with ``open()``.
 
     Args:
@@ -52,7 +52,7 @@ class ClosingQuestion(QMessageBox):
         self._keep = self.addButton(self.tr("Keep running"), QMessageBox.ButtonRole.AcceptRole)
         self._quit = self.addButton(self.tr("Quit Hermes"), QMessageBox.ButtonRole.DestructiveRole)
         self.setEscapeButton(self.addButton(QMessageBox.StandardButton.Cancel))
-        without_icons(self)
+        remove_icons(self)
         self.setDefaultButton(self._keep)
 
     @property
@@ -117,7 +117,7 @@ class ClosingRules(QObject):
 
     async def _ask(self) -> None:
         status = self._status()
-        question = ClosingQuestion(
+        question = CloseDialog(
             self._window,
             running=status.running_turns,
             serving=serves(status),

@@ -15,7 +15,7 @@ _FOR_NOW = frozenset({"silent", "retrying"})
 _LONGEST = 140
 
 
-class DesktopNews(QObject):
+class NotificationController(QObject):
     """Decides which events become notifications. Main thread only.
 
     Args:

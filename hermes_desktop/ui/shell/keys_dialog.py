@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QV
 
 from hermes_desktop import __version__
 from hermes_desktop.ui.shell.key_map import KEYS
-from hermes_desktop.ui.widgets.dialog_buttons import without_icons
+from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16, SPACE_24
 
 
@@ -28,7 +28,7 @@ class KeysDialog(QDialog):
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignRight)
             grid.addWidget(QLabel(key.words), row, 1)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        without_icons(buttons)
+        remove_icons(buttons)
         buttons.rejected.connect(self.reject)
         version = QLabel(f"Hermes Desktop {__version__}")
         quiet = version.palette()

@@ -17,10 +17,10 @@ from hermes_desktop.ui.sessions.session_pane import PANE_WIDTH, SessionPane
 from hermes_desktop.ui.settings.settings_entry import SettingsEntry
 from hermes_desktop.ui.shell.closing_question import ClosingRules
 from hermes_desktop.ui.shell.rail import Rail
-from hermes_desktop.ui.shell.session_routes import SessionRoutes
-from hermes_desktop.ui.shell.two_sides import TwoSides
+from hermes_desktop.ui.shell.session_routes import SessionCoordinator
+from hermes_desktop.ui.shell.two_sides import SplitView
 from hermes_desktop.ui.shell.window_actions import make_actions
-from hermes_desktop.ui.shell.window_memory import WindowMemory
+from hermes_desktop.ui.shell.window_memory import WindowSettings
 from hermes_desktop.ui.shell.window_navigation import WindowNavigation
 from hermes_desktop.ui.shell.window_pages import WindowPages
 from hermes_desktop.ui.shell.window_parts import DemoBanner
@@ -90,9 +90,9 @@ class MainWindow(QMainWindow):
         self._theme = theme
         self._page = page
         self._ending = False
-        self._memory = WindowMemory(services.paths.window_ini)
+        self._memory = WindowSettings(services.paths.window_ini)
         self._pane = SessionPane(services.catalog, services.search, slots, bridge, theme, clock)
-        self._sides = TwoSides(theme, self._pane, page, left_width=PANE_WIDTH)
+        self._sides = SplitView(theme, self._pane, page, left_width=PANE_WIDTH)
         self._rail = Rail(theme)
         self._notices = NoticeStrip(theme)
         self._status = StatusStrip(theme)
@@ -103,7 +103,7 @@ class MainWindow(QMainWindow):
         self._commands = SessionCommands(services.actions, slots, services.bus, theme, self)
         self._navigation = self._make_navigation()
         way = self._navigation.show_session
-        self._routes = SessionRoutes(self._pane, page, self._commands, slots, way)
+        self._routes = SessionCoordinator(self._pane, page, self._commands, slots, way)
         self.closing = ClosingRules(
             self,
             tray_available,
@@ -329,7 +329,7 @@ class MainWindow(QMainWindow):
         pane.session_clicked.connect(self._sides.show_right)
         pane.session_confirmed.connect(way.focus_composer)
         pane.recent_changed.connect(self.recent_changed)
-        pane.renamed.connect(self._services.watch.look_now)
+        pane.renamed.connect(self._services.watch.check_now)
         pane.new_chat_wanted.connect(way.new_chat)
         page.session_opened.connect(pane.show_as_open)
         page.title_changed.connect(self._show_title)
@@ -381,10 +381,10 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(title[:_LONGEST_TITLE] or self.tr("Hermes"))
 
     def _turn_finished(self, _: TurnFinished) -> None:
-        self._services.watch.look_now()
+        self._services.watch.check_now()
 
     def _refresh(self) -> None:
-        self._services.watch.look_now()
+        self._services.watch.check_now()
         self._gateway.page_shown()
         self._pane.reload()
         self._slots.start(self._page.look_at_settings(), doing=self.tr("Reading the settings"))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 
 
-class SessionRoutes(QObject):
+class SessionCoordinator(QObject):
     """Determines the sessions of a command, and updates the page afterwards.
 
     Args:

@@ -12,7 +12,7 @@ from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.ui.shell.tray_host_watch import TrayHostWatch
 from hermes_desktop.ui.shell.tray_state import (
     RECENT_SESSIONS,
-    TrayFace,
+    TrayAppearance,
     menu_label,
     tray_face,
     waiting_text,
@@ -113,7 +113,7 @@ class Tray(QObject):
         return self._available
 
     @property
-    def face(self) -> TrayFace:
+    def face(self) -> TrayAppearance:
         """What the icon shows now."""
         return self._face
 

@@ -8,7 +8,7 @@ from hermes_desktop.ui.words.gateway_words import (
     plain,
     requests_text,
     shape_of,
-    status_words,
+    status_text,
 )
 from hermes_desktop.ui.words.platform_words import state_shape
 from hermes_desktop.ui.words.source_names import source_name
@@ -18,7 +18,7 @@ _LONGEST_LABEL = 48
 
 
 @dataclass(frozen=True, slots=True)
-class TrayFace:
+class TrayAppearance:
     """The visible parts of the tray icon.
 
     Attributes:
@@ -37,7 +37,7 @@ def tray_face(
     problem: Notice | None = None,
     requests: int = 0,
     waiting: int = 0,
-) -> TrayFace:
+) -> TrayAppearance:
     """Return icon, tooltip and status line.
 
     Args:
@@ -46,7 +46,7 @@ def tray_face(
         requests: How many pairing requests there are; they need attention, too.
         waiting: How many questions of the assistant await an answer, likewise.
     """
-    words = status_words(status)
+    words = status_text(status)
     lines = [f"Hermes: {words[0].lower()}{words[1:]}", *_troubles(status)]
     if status.offers_start:
         lines.append(plain(status.detail))
@@ -56,9 +56,9 @@ def tray_face(
         lines.append(waiting_text(waiting))
     icon = f"tray-{shape_of(status)}"
     if problem is not None:
-        return TrayFace("tray-attention", "\n".join([*lines, problem.title]), problem.title)
+        return TrayAppearance("tray-attention", "\n".join([*lines, problem.title]), problem.title)
     needs_you = requests or waiting
-    return TrayFace("tray-attention" if needs_you else icon, "\n".join(lines), words)
+    return TrayAppearance("tray-attention" if needs_you else icon, "\n".join(lines), words)
 
 
 def waiting_text(count: int) -> str:

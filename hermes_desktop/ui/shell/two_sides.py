@@ -11,7 +11,7 @@ NARROW_BELOW = 900
 """Width of the window, in device-independent pixels, below which only one side is visible."""
 
 
-class TwoSides(QSplitter):
+class SplitView(QSplitter):
     """Holds the list and the page, and determines which of them are visible.
 
     Args:

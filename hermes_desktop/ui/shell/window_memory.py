@@ -12,7 +12,7 @@ from hermes_desktop.core.files.private_files import make_private_folder, open_pr
 log = logging.getLogger(__name__)
 
 
-class WindowMemory:
+class WindowSettings:
     """Reads and writes ``window.ini``. Nothing is created before the first window is closed.
 
     Args:

@@ -39,7 +39,7 @@ class Decision:
 
 
 @dataclass(slots=True)
-class CollectionPace:
+class CollectionSchedule:
     """Decides what to collect, based on allocations and user activity.
 
     All times are of a monotonic clock.

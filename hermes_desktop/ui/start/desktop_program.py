@@ -13,7 +13,7 @@ from typing import Any
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.concurrency.loop_signals import heard_signals
+from hermes_desktop.core.concurrency.loop_signals import signal_handlers
 from hermes_desktop.core.errors import BusyError
 from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -25,7 +25,7 @@ from hermes_desktop.services.sessions.store_notice import notice_of
 from hermes_desktop.services.settings.desktop_config import DesktopConfig
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.shell.asking import Asking
-from hermes_desktop.ui.shell.desktop_news import DesktopNews
+from hermes_desktop.ui.shell.desktop_news import NotificationController
 from hermes_desktop.ui.shell.main_window import MainWindow
 from hermes_desktop.ui.shell.preferences import Preferences
 from hermes_desktop.ui.shell.tray import Tray
@@ -166,7 +166,7 @@ class DesktopProgram:
             self._theme.deleteLater()
 
     async def _run(self) -> int:
-        with heard_signals(("SIGINT", "SIGTERM"), self.ask_to_quit):
+        with signal_handlers(("SIGINT", "SIGTERM"), self.ask_to_quit):
             services = await self._open()
             if services is None:
                 return 0 if self._quit_asked else 1
@@ -247,7 +247,7 @@ class DesktopProgram:
         )
         self._preferences.changed.connect(lambda now: self._prefer(window, now))
         self._prefer(window, self._setup.desktop)
-        news = DesktopNews(window, bridge, self._preferences)
+        news = NotificationController(window, bridge, self._preferences)
         news.told.connect(tray.tell)
         news.told_of_chat.connect(tray.tell_of_question)
         self._asking.asked_unseen.connect(news.asked)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from PySide6.QtCore import QObject, Qt, QTimer
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.ui.start.collection_pace import CollectionPace, Decision
+from hermes_desktop.ui.start.collection_pace import CollectionSchedule, Decision
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class MainThreadCollector(QObject):
     def __init__(self, parent: QObject, clock: Clock) -> None:
         super().__init__(parent)
         self._clock = clock
-        self._pace = CollectionPace(clock.monotonic())
+        self._pace = CollectionSchedule(clock.monotonic())
         self._hidden: Callable[[], bool] = bool
         self._timer = QTimer(self, interval=FAST_MS)
         self._timer.timeout.connect(self.look)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMessageBox
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
-from hermes_desktop.ui.widgets.dialog_buttons import without_icons
+from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
 
 T = TypeVar("T")
 
@@ -52,6 +52,6 @@ def failure_box(error: HermesError) -> QMessageBox:
     box.setInformativeText("\n\n".join(part for part in (error.detail, error.hint) if part))
     again = box.addButton(QMessageBox.StandardButton.Retry)
     box.addButton(box.tr("Quit Hermes"), QMessageBox.ButtonRole.RejectRole)
-    without_icons(box)
+    remove_icons(box)
     box.setDefaultButton(again)
     return box

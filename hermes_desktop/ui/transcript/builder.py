@@ -7,11 +7,11 @@ from datetime import date
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry, Separator
 from hermes_desktop.ui.transcript.message_widget import MessageWidget, Parsed, speaker_of
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls, parse_batch
-from hermes_desktop.ui.transcript.separators import SeparatorWidget, separator_words
+from hermes_desktop.ui.transcript.separators import SeparatorWidget, separator_text
 from hermes_desktop.ui.widgets.look import Look
 from hermes_desktop.ui.widgets.middle_column import MAX_WIDTH
 
@@ -26,7 +26,7 @@ class Built:
     """A widget that is ready to be shown, laid out for ``width``."""
 
     entry: Entry
-    widget: Fitted
+    widget: HeightForWidthWidget
     width: int = 0
     height: int = 0
 
@@ -38,7 +38,7 @@ class _Job:
     steps: Iterator[None]
 
 
-class Builder(QObject):
+class WidgetBuilder(QObject):
     """A builder that turns entries into widgets in slices.
 
     Signals:
@@ -75,7 +75,7 @@ class Builder(QObject):
         else:
             self._timer.stop()
 
-    def supply(self, entry: Entry, widget: Fitted) -> None:
+    def supply(self, entry: Entry, widget: HeightForWidthWidget) -> None:
         """Supply a widget that already shows an entry."""
         old = self._built.get(entry.key)
         if old is not None and old.widget is not widget:
@@ -136,7 +136,7 @@ class Builder(QObject):
             if self.ready(entry):
                 continue
             if isinstance(entry, Separator):
-                words = separator_words(entry, date.today())  # noqa: DTZ011 - the local day
+                words = separator_text(entry, date.today())  # noqa: DTZ011 - the local day
                 self._finish(entry, SeparatorWidget(words, self.look))
                 return True
             parsed = self._parsed.get(entry.key)
@@ -163,7 +163,7 @@ class Builder(QObject):
         _delete(job.widget)
         return False
 
-    def _finish(self, entry: Entry, widget: Fitted) -> None:
+    def _finish(self, entry: Entry, widget: HeightForWidthWidget) -> None:
         old = self._built.pop(entry.key, None)
         if old is not None:
             _delete(old.widget)
@@ -206,6 +206,6 @@ def is_same_text(one: MessageEntry, other: MessageEntry) -> bool:
     return (a.role, a.content, a.reasoning) == (b.role, b.content, b.reasoning)
 
 
-def _delete(widget: Fitted) -> None:
+def _delete(widget: HeightForWidthWidget) -> None:
     widget.hide()
     widget.deleteLater()

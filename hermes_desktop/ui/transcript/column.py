@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
 from hermes_desktop.ui.widgets.middle_column import MAX_WIDTH, SIDE
 
 GAP = 16
@@ -25,7 +25,7 @@ class Item:
 
     key: str
     entry: object
-    widget: Fitted
+    widget: HeightForWidthWidget
     gap: int = GAP
     y: int = 0
     height: int = 0
@@ -111,7 +111,7 @@ class Column(QWidget):
         self._stale.start()
         self.moved.emit()
 
-    def refit(self, widget: Fitted) -> None:
+    def refit(self, widget: HeightForWidthWidget) -> None:
         """Lay out one item again after its content changed."""
         item = next((item for item in self.items if item.widget is widget), None)
         if item is None:
@@ -123,7 +123,7 @@ class Column(QWidget):
 
     def _grown(self) -> None:
         widget = self.sender()
-        if isinstance(widget, Fitted):
+        if isinstance(widget, HeightForWidthWidget):
             self.refit(widget)
 
     def _fit(self, item: Item) -> None:

@@ -2,12 +2,12 @@
 
 from PySide6.QtCore import QObject, Signal
 
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted
-from hermes_desktop.ui.transcript.builder import Builder, is_same_text
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
+from hermes_desktop.ui.transcript.builder import WidgetBuilder, is_same_text
 from hermes_desktop.ui.transcript.column import Item
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
 from hermes_desktop.ui.transcript.entry_window import EntryWindow
-from hermes_desktop.ui.transcript.landing import Landing
+from hermes_desktop.ui.transcript.landing import ScrollTarget
 from hermes_desktop.ui.transcript.live.live_turn import LiveTurn
 from hermes_desktop.ui.transcript.live.live_turns import LiveTurns
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
@@ -18,7 +18,7 @@ _COMMIT_STEP = 10
 _BELOW_THE_FOLD = 200
 
 
-class ColumnFilling(QObject):
+class ColumnController(QObject):
     """Controller that decides which items the column contains.
 
     Args:
@@ -42,8 +42,8 @@ class ColumnFilling(QObject):
     def __init__(
         self,
         area: TranscriptScroll,
-        builder: Builder,
-        landing: Landing,
+        builder: WidgetBuilder,
+        landing: ScrollTarget,
         live: LiveTurns,
     ) -> None:
         super().__init__(area)
@@ -92,7 +92,7 @@ class ColumnFilling(QObject):
             self.first_painted.emit()
         self.settled.emit()
 
-    def _supply(self, entry: Entry, widget: Fitted) -> None:
+    def _supply(self, entry: Entry, widget: HeightForWidthWidget) -> None:
         """Use the widget of an open reply for its row, unless the row has been shown before."""
         if self._area.column.item(entry.key) is None:
             self._builder.supply(entry, widget)

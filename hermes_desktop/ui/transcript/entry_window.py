@@ -139,7 +139,7 @@ class EntryWindow:
         else:
             self._high = min(self._low + MAX_ALIVE, length)
 
-    def grow_up(self) -> bool:
+    def show_older(self) -> bool:
         """Show older loaded entries; return False if all loaded ones are shown."""
         if self._low == 0:
             return False

@@ -2,11 +2,11 @@
 
 from PySide6.QtCore import QObject, Signal
 
-from hermes_desktop.ui.transcript.column_filling import ColumnFilling
+from hermes_desktop.ui.transcript.column_filling import ColumnController
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
 
 
-class Growing(QObject):
+class WindowScroller(QObject):
     """Controller that moves the window of entries when the view is scrolled.
 
     Args:
@@ -21,7 +21,7 @@ class Growing(QObject):
     older_wanted = Signal(object)
     newer_wanted = Signal(object)
 
-    def __init__(self, area: TranscriptScroll, filling: ColumnFilling) -> None:
+    def __init__(self, area: TranscriptScroll, filling: ColumnController) -> None:
         super().__init__(area)
         self._area = area
         self._filling = filling
@@ -48,7 +48,7 @@ class Growing(QObject):
             return
         if not window.shown or column.items[0].key != window.shown[0].key:
             return  # the upper part of the window is still being built
-        if window.grow_up():
+        if window.show_older():
             self._filling.retarget()
         elif window.has_older and window.messages:
             self._loading_older = True

@@ -37,7 +37,7 @@ class Mark(QWidget):
         painter.end()
 
 
-class Landing:
+class ScrollTarget:
     """Controller that scrolls to the target message once it has a widget and highlights it briefly.
 
     Args:

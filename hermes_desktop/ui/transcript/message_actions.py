@@ -11,7 +11,7 @@ from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.parsing import (
     SHOWN_AT_FIRST,
     BackgroundCalls,
-    Colouring,
+    CodeHighlighter,
     cut_at_line,
     parse_part,
 )
@@ -34,7 +34,7 @@ class MessageActions(QObject):
         super().__init__(parent)
         self._over = parent
         self._calls = calls
-        self._colouring = Colouring(calls, self)
+        self._colouring = CodeHighlighter(calls, self)
 
     def connect_message(self, widget: MessageWidget) -> None:
         """Connect the signals of a new widget, before it is filled."""

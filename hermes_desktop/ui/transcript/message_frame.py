@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted, Stack
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget, Stack
 from hermes_desktop.ui.transcript.time_text import clock_time, full_time
 from hermes_desktop.ui.widgets.look import Look, scaled, tint
 from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK
@@ -16,7 +16,7 @@ _HEADER = 22
 TINT_SIDE = 12
 
 
-class HeaderRow(Fitted):
+class HeaderRow(HeightForWidthWidget):
     """The header of a message: ``Hermes · 14:02``."""
 
     def __init__(self, name: str, look: Look, parent: QWidget | None = None) -> None:
@@ -50,7 +50,7 @@ class HeaderRow(Fitted):
         return _HEADER
 
 
-class Tinted(Stack):
+class TintedBlock(Stack):
     """Rows on a rounded block of color."""
 
     def __init__(self, colour: str, parent: QWidget | None = None) -> None:

@@ -14,12 +14,18 @@ from hermes_desktop.ui.transcript.blocks.blocks import Block, plain_text
 from hermes_desktop.ui.transcript.blocks.body import Body, Segment
 from hermes_desktop.ui.transcript.blocks.code_block import CodeSegment
 from hermes_desktop.ui.transcript.blocks.fitted import Stack
-from hermes_desktop.ui.transcript.blocks.fold import ActionRow, Fold, FoldWords, LabelRow, caption
+from hermes_desktop.ui.transcript.blocks.fold import (
+    ActionRow,
+    CollapsibleSection,
+    FoldWords,
+    LabelRow,
+    caption,
+)
 from hermes_desktop.ui.transcript.blocks.markdown_blocks import parse_plain
 from hermes_desktop.ui.transcript.blocks.markdown_stream import StreamUpdate
 from hermes_desktop.ui.transcript.blocks.tool_calls import ToolCall
 from hermes_desktop.ui.transcript.entries import MessageEntry, local_time
-from hermes_desktop.ui.transcript.message_frame import TINT_SIDE, HeaderRow, Tinted
+from hermes_desktop.ui.transcript.message_frame import TINT_SIDE, HeaderRow, TintedBlock
 from hermes_desktop.ui.transcript.time_text import clock_time, full_time
 from hermes_desktop.ui.transcript.tool_fold import ToolLine, size_text
 from hermes_desktop.ui.widgets.look import Look
@@ -85,15 +91,15 @@ class MessageWidget(Stack):
         self._shown = 0
         self._lines: list[ToolLine] = []
         self._thinking: Body | None = None
-        self._thinking_fold: Fold | None = None
+        self._thinking_fold: CollapsibleSection | None = None
         self._more: ActionRow | None = None
         self._header = HeaderRow(_NAMES[speaker], look)
         self.add_row(self._header)
         self.body = Body(look, self._colour())
         self.body.segment_made.connect(self._segment_made)
-        self._block: Tinted | None = None
+        self._block: TintedBlock | None = None
         if speaker == "user":
-            self._block = Tinted(look.palette.user_block)
+            self._block = TintedBlock(look.palette.user_block)
             self._block.add_row(self.body)
         self._main: Stack = self._block or self.body
         self.add_row(self._main, gap=4)
@@ -334,5 +340,5 @@ class MessageWidget(Stack):
         words = FoldWords("Thinking", spoken="The model's thinking")
         if self.entry is not None and self.entry.is_summary:
             words = FoldWords("What the summary says", spoken="What the summary says")
-        self._thinking_fold = Fold(words, self.look, lambda: [body])
+        self._thinking_fold = CollapsibleSection(words, self.look, lambda: [body])
         self.add_row(self._thinking_fold, gap=4, at=1)

@@ -112,7 +112,7 @@ class BackgroundCalls(QObject):
             self._workers.submit(_Call(self, call, then, self._main_thread).work)
 
 
-class Colouring(QObject):
+class CodeHighlighter(QObject):
     """A controller that colors code segments when they are complete.
 
     It is a ``QObject``, because PySide permanently keeps a weak reference for each signal that was

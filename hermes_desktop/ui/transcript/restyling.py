@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QObject, QTimer
 
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
 from hermes_desktop.ui.transcript.blocks.fold import LabelRow
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
@@ -13,7 +13,7 @@ Restyled = MessageWidget | SeparatorWidget | FailureBlock | LabelRow
 _PER_SLICE = 6
 
 
-class Restyling(QObject):
+class Restyler(QObject):
     """Controller that applies a new style to the items of a column.
 
     Args:
@@ -44,11 +44,11 @@ class Restyling(QObject):
             self._timer.stop()
 
 
-def restyle(widget: Fitted, look: Look) -> None:
+def restyle(widget: HeightForWidthWidget, look: Look) -> None:
     """Apply a style to a widget, unless it has it already."""
     if isinstance(widget, Restyled) and widget.look != look:
         widget.restyle(look)
 
 
-def _is_stale(widget: Fitted, look: Look) -> bool:
+def _is_stale(widget: HeightForWidthWidget, look: Look) -> bool:
     return isinstance(widget, Restyled) and widget.look != look

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted, Stack
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget, Stack
 from hermes_desktop.ui.transcript.blocks.fold import ActionRow, LabelRow
 from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
 from hermes_desktop.ui.transcript.entries import Separator
@@ -17,7 +17,7 @@ from hermes_desktop.ui.transcript.time_text import day_text
 from hermes_desktop.ui.widgets.look import Look, scaled
 from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK
 from hermes_desktop.ui.words.gateway_words import plain
-from hermes_desktop.ui.words.setting_names import place_in
+from hermes_desktop.ui.words.setting_names import setting_target_in
 
 _HEIGHT = 28
 _WORDS = {
@@ -26,7 +26,7 @@ _WORDS = {
 }
 
 
-def separator_words(separator: Separator, today: date) -> str:
+def separator_text(separator: Separator, today: date) -> str:
     """Return the text of the line."""
     if separator.day is not None:
         return day_text(separator.day, today)
@@ -35,7 +35,7 @@ def separator_words(separator: Separator, today: date) -> str:
     return _WORDS.get(separator.kind, "")
 
 
-class SeparatorWidget(Fitted):
+class SeparatorWidget(HeightForWidthWidget):
     """Text in the middle of a thin line."""
 
     def __init__(self, words: str, look: Look, parent: QWidget | None = None) -> None:
@@ -89,7 +89,7 @@ class FailureBlock(Stack):
         self._fill()
         self.retry = ActionRow("Try again")
         self.retry.button.clicked.connect(self.again)
-        page, key = place_in(event.error_hint)
+        page, key = setting_target_in(event.error_hint)
         if page or key:
             button = self.retry.add("Open the settings")
             button.clicked.connect(lambda: self.settings_wanted.emit(page, key))

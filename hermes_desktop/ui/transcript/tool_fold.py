@@ -8,8 +8,8 @@ from typing_extensions import override
 
 from hermes_desktop.ui.transcript.blocks.blocks import CodeBlock
 from hermes_desktop.ui.transcript.blocks.code_block import CodeSegment
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted
-from hermes_desktop.ui.transcript.blocks.fold import ActionRow, Fold, FoldWords, Mark
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
+from hermes_desktop.ui.transcript.blocks.fold import ActionRow, CollapsibleSection, FoldWords, Mark
 from hermes_desktop.ui.transcript.blocks.tool_calls import (
     ToolCall,
     arguments_text,
@@ -26,7 +26,7 @@ _SLICE = 48_000
 _A_MINUTE = 60
 
 
-class ToolLine(Fold):
+class ToolLine(CollapsibleSection):
     """The line of a call from its start to its stored result.
 
     Args:
@@ -89,9 +89,9 @@ class ToolLine(Fold):
         self.button.set_words(words_for(self._call, self._state, now))
 
     @override
-    def make_contents(self) -> list[Fitted]:
+    def make_contents(self) -> list[HeightForWidthWidget]:
         call, look = self._call, self.look
-        rows: list[Fitted] = []
+        rows: list[HeightForWidthWidget] = []
         if call.arguments.strip() not in {"", "{}"}:
             rows += cut_text("Arguments", arguments_text(call.arguments), look)
         if call.result is not None:
@@ -139,7 +139,7 @@ def running_text(seconds: float | None) -> str:
     return f"{whole} s" if 0 < whole < _A_MINUTE else duration_text(float(whole) if whole else None)
 
 
-def cut_text(title: str, text: str, look: Look) -> list[Fitted]:
+def cut_text(title: str, text: str, look: Look) -> list[HeightForWidthWidget]:
     """Return text in the fixed font; a long one is cut and followed by a button for the rest."""
     shown = beginning(text)
     panel = CodeSegment(CodeBlock(title, shown), look, source=text)

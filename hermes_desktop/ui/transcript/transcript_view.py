@@ -12,21 +12,21 @@ from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.services.sessions.transcript import TranscriptPage
 from hermes_desktop.state.records.records import Message
-from hermes_desktop.ui.transcript.builder import Builder
+from hermes_desktop.ui.transcript.builder import WidgetBuilder
 from hermes_desktop.ui.transcript.call_states import CallState
-from hermes_desktop.ui.transcript.column_filling import ColumnFilling
+from hermes_desktop.ui.transcript.column_filling import ColumnController
 from hermes_desktop.ui.transcript.entry_window import EntryWindow
 from hermes_desktop.ui.transcript.find_bar import FindBar, TextWidget
-from hermes_desktop.ui.transcript.growing import Growing
-from hermes_desktop.ui.transcript.landing import Landing
+from hermes_desktop.ui.transcript.growing import WindowScroller
+from hermes_desktop.ui.transcript.landing import ScrollTarget
 from hermes_desktop.ui.transcript.live.live_turn import LiveTurn
 from hermes_desktop.ui.transcript.live.live_turns import LiveTurns
-from hermes_desktop.ui.transcript.live.running_lines import RunningLines
+from hermes_desktop.ui.transcript.live.running_lines import RunningCallUpdater
 from hermes_desktop.ui.transcript.message_actions import MessageActions
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.overlays import JumpButton, Veil
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls
-from hermes_desktop.ui.transcript.restyling import Restyling
+from hermes_desktop.ui.transcript.restyling import Restyler
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
 from hermes_desktop.ui.widgets.look import Look
 from hermes_desktop.ui.widgets.main_thread import MainThreadCalls
@@ -72,13 +72,13 @@ class TranscriptView(QWidget):
         look = Look.of(theme.palette)
         calls = BackgroundCalls(workers, MainThreadCalls.of(theme.app), self)
         self._actions = MessageActions(calls, self)
-        self._builder = Builder(calls, look, self)
+        self._builder = WidgetBuilder(calls, look, self)
         self.live = LiveTurns(look, self._actions.connect_message, self._retry)
         self.area = TranscriptScroll(theme, self)
-        self.landing = Landing(self.area, theme)
-        self._filling = ColumnFilling(self.area, self._builder, self.landing, self.live)
-        self._growing = Growing(self.area, self._filling)
-        self._running = RunningLines(self.area, self.live)
+        self.landing = ScrollTarget(self.area, theme)
+        self._filling = ColumnController(self.area, self._builder, self.landing, self.live)
+        self._growing = WindowScroller(self.area, self._filling)
+        self._running = RunningCallUpdater(self.area, self.live)
         self.live.changed = self._retarget
         self.live.settings = self.settings_wanted.emit
         self.find_bar = FindBar(self._text_widgets, theme, self)
@@ -86,7 +86,7 @@ class TranscriptView(QWidget):
         self.jump = JumpButton(self)
         self.veil = Veil(self.area)
         self._flush_timer = QTimer(self, singleShot=True, interval=REPAINT_MS)
-        self._restyling = Restyling(self.area, look)
+        self._restyling = Restyler(self.area, look)
         column = QVBoxLayout(self)
         column.setContentsMargins(QMargins())
         column.setSpacing(0)

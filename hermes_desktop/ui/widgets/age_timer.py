@@ -5,7 +5,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 
-class AgeTimer(QObject):
+class RelativeTimeTimer(QObject):
     """A coarse timer that runs only while the window is visible and shows a relative time.
 
     Args:

@@ -4,7 +4,7 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QDialogButtonBox, QMessageBox
 
 
-def without_icons(buttons: QDialogButtonBox | QMessageBox) -> None:
+def remove_icons(buttons: QDialogButtonBox | QMessageBox) -> None:
     """Remove the icons that some desktops put on Cancel and Close, but on no other button.
 
     Args:

@@ -7,6 +7,6 @@ _ROOM = QMargins(2, 0, 2, 0)
 """Added to what the style leaves; lists and combo boxes begin at the same position."""
 
 
-def give_room(line: QLineEdit) -> None:
+def set_text_margins(line: QLineEdit) -> None:
     """Align the text of a line edit with that of other kinds of fields."""
     line.setTextMargins(_ROOM)

@@ -76,7 +76,7 @@ class NoticeStrip(QWidget):
         return self._notices[-1] if self._notices else None
 
     @property
-    def goes_by_itself(self) -> bool:
+    def closes_automatically(self) -> bool:
         """Whether the notice that is shown closes automatically."""
         return self._expiry.isActive()
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
 
-class OwnEscape(QObject):
+class EscapeFilter(QObject):
     """An event filter that handles Escape before the window's shortcut does.
 
     Two shortcuts for one key are ambiguous and do nothing at all.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ROW = 32
 
 
-def make_quiet(
+def style_table(
     table: QTableView,
     theme: Theme,
     colour_of: Callable[[QModelIndex | QPersistentModelIndex, Palette], str],

@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QTableView
 from typing_extensions import override
 
-from hermes_desktop.ui.widgets.quiet_look import fit_height, make_quiet, wanted_width
+from hermes_desktop.ui.widgets.quiet_look import fit_height, style_table, wanted_width
 from hermes_desktop.ui.widgets.theme import SPACE_8
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class QuietTable(QTableView):
         self._items.setHorizontalHeaderLabels(list(columns))
         self._items.setSortRole(_SORT)
         self.setAccessibleName(name)
-        make_quiet(self, theme, _colour)
+        style_table(self, theme, _colour)
         self.setModel(self._items)
         self.selectionModel().currentRowChanged.connect(self._tell)
         self.doubleClicked.connect(lambda index: self.entered.emit(_of_row(index)))

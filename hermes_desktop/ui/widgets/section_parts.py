@@ -54,7 +54,7 @@ class LeadingLabel(QLabel):
         self.setAlignment(visual | Qt.AlignmentFlag.AlignAbsolute)
 
 
-class QuietLabel(LeadingLabel):
+class SecondaryLabel(LeadingLabel):
     """A selectable plain-text label in the secondary color of the theme."""
 
     def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:
@@ -68,7 +68,7 @@ class QuietLabel(LeadingLabel):
         tint(self, self._theme.palette.secondary_text)
 
 
-def words_label(text: str = "", *, share: float = 1.0) -> LeadingLabel:
+def heading_label(text: str = "", *, share: float = 1.0) -> LeadingLabel:
     """Return a semibold label for a title or a heading."""
     label = LeadingLabel(text)
     font = QFont(label.font())

@@ -6,7 +6,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _TWO = 2
 
 
-def span_words(seconds: float) -> str:
+def format_span(seconds: float) -> str:
     """Return a length of time in one unit: ``12 s``, ``5 min``, ``3 h``, ``2 days``."""
     whole = max(0, int(seconds))
     if whole < _MINUTE:
@@ -18,17 +18,17 @@ def span_words(seconds: float) -> str:
     return f"{whole // _DAY} days"
 
 
-def ago_words(seconds: float) -> str:
+def format_ago(seconds: float) -> str:
     """Return an age such as ``12 s ago``; moments in the future (clock skew) are "just now"."""
-    return f"{span_words(seconds)} ago" if seconds >= 1 else "just now"
+    return f"{format_span(seconds)} ago" if seconds >= 1 else "just now"
 
 
-def until_words(seconds: float) -> str:
+def format_until(seconds: float) -> str:
     """Return the time until a moment: ``in 12 s``, or ``now``."""
-    return f"in {span_words(seconds)}" if seconds >= 1 else "now"
+    return f"in {format_span(seconds)}" if seconds >= 1 else "now"
 
 
-def next_look_ms(distances: Iterable[float]) -> int:
+def refresh_interval_ms(distances: Iterable[float]) -> int:
     """Return in how many milliseconds text about these distances should be refreshed.
 
     The interval is one second while a distance is below a minute, because the text then changes

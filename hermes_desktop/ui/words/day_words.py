@@ -11,7 +11,7 @@ _FIRST_MOMENT, _LAST_MOMENT = -62_135_510_400.0, 253_402_214_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class DayWords:
+class DateFormatter:
     """Formatter for dates and times, relative to one day.
 
     Attributes:
@@ -76,9 +76,9 @@ class DayWords:
         return self.full(when)
 
 
-def words_for(now: float, locale: QLocale | None = None) -> DayWords:
+def words_for(now: float, locale: QLocale | None = None) -> DateFormatter:
     """Return a formatter relative to the day that contains ``now`` (epoch seconds)."""
-    return DayWords(_local(now).date(), locale or QLocale())
+    return DateFormatter(_local(now).date(), locale or QLocale())
 
 
 def _local(when: float) -> QDateTime:

@@ -12,7 +12,7 @@ from hermes_desktop.core.events import (
     UndoneWork,
 )
 from hermes_desktop.services.hosting.undone_words import WHY_UNDONE, undone_brief, undone_sentence
-from hermes_desktop.ui.words.ages import span_words
+from hermes_desktop.ui.words.ages import format_span
 from hermes_desktop.ui.words.source_names import source_name
 
 SHAPES: dict[GatewayState, str] = {
@@ -81,7 +81,7 @@ def shape_of(status: GatewayStatusChanged) -> str:
     return SHAPES[status.state]
 
 
-def status_words(status: GatewayStatusChanged) -> str:
+def status_text(status: GatewayStatusChanged) -> str:
     """Return a short name for a state, including what is being waited for or is not run."""
     words = state_words(status)
     if status.undone is not None and status.state != "stopping":
@@ -156,7 +156,7 @@ def other_text(other: OtherGateway, now: float | None) -> str:
     )
     if other.started_at is None or now is None:
         return name
-    return f"{name} (running for {span_words(now - other.started_at)})"
+    return f"{name} (running for {format_span(now - other.started_at)})"
 
 
 def attached_text(other: OtherGateway | None, now: float | None) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from hermes_desktop.core.events import PlatformHealth
-from hermes_desktop.ui.words.ages import ago_words, span_words, until_words
+from hermes_desktop.ui.words.ages import format_ago, format_span, format_until
 from hermes_desktop.ui.words.source_names import source_name
 
 STATES: dict[str, tuple[str, str]] = {
@@ -52,16 +52,16 @@ def explained(health: PlatformHealth) -> str:
     return health.detail or own
 
 
-def heard_words(health: PlatformHealth, now: float) -> str:
+def last_contact_text(health: PlatformHealth, now: float) -> str:
     """Return how long ago the platform's server last answered; "" if it never did."""
     heard = health.last_heard_at
-    return "" if heard is None else ago_words(now - heard)
+    return "" if heard is None else format_ago(now - heard)
 
 
-def next_try_words(health: PlatformHealth, now: float) -> str:
+def next_retry_text(health: PlatformHealth, now: float) -> str:
     """Return when the next retry is due; "" if none is."""
     at = health.next_try_at
-    return "" if at is None or health.state == "paused" else until_words(at - now)
+    return "" if at is None or health.state == "paused" else format_until(at - now)
 
 
 def brief(health: PlatformHealth, now: float) -> str:
@@ -69,10 +69,10 @@ def brief(health: PlatformHealth, now: float) -> str:
     name = source_name(health.name)
     heard = health.last_heard_at
     if health.state == "connected":
-        return f"{name} {ago_words(now - heard)}" if heard is not None else f"{name} connected"
+        return f"{name} {format_ago(now - heard)}" if heard is not None else f"{name} connected"
     if health.state == "silent" and heard is not None:
-        return f"{name} silent for {span_words(now - heard)}"
-    tried = next_try_words(health, now)
+        return f"{name} silent for {format_span(now - heard)}"
+    tried = next_retry_text(health, now)
     if health.state == "retrying" and tried:
         return f"{name} tries again {tried}"
     return f"{name} {state_words(health).lower()}"

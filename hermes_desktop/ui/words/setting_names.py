@@ -13,7 +13,7 @@ def setting_in(words: str) -> str:
     return found[0] if found is not None else ""
 
 
-def place_in(words: str) -> tuple[str, str]:
+def setting_target_in(words: str) -> tuple[str, str]:
     """Return the place in the settings that a text refers to.
 
     Returns:

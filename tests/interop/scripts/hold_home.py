@@ -16,7 +16,7 @@ from typing import Any
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.identity.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity.identity_supervisor import RESTART_PAUSE_S, GatewayIdentity
-from hermes_desktop.gateway.identity.take_over import TakeOver
+from hermes_desktop.gateway.identity.take_over import HomeTakeover
 from hermes_desktop.gateway.identity.token_locks import TokenLocks, locks_folder
 from hermes_desktop.gateway.runtime_files.identity_events import (
     Claimed,
@@ -67,7 +67,7 @@ for line in sys.stdin:
         case "claim":
             claim()
         case "take over":
-            tell("claim", TakeOver(PATHS, identity, environ=os.environ).run())
+            tell("claim", HomeTakeover(PATHS, identity, environ=os.environ).run())
         case "release":
             LOCKS.release_all()
             tell("released", identity.release())

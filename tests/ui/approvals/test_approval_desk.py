@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.agent.tools.asking.approval_queue import ApprovalRequest
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.ui.asking.approval_desk import ApprovalDesk
+from hermes_desktop.ui.asking.approval_desk import ApprovalPresenter
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.chat_stage import ChatStage
 from tests.fakes.fitting import cut_words, letters
@@ -40,9 +40,9 @@ def stage(tmp_path: Path, theme: Theme) -> ChatStage:
     return made
 
 
-def desk_of(stage: ChatStage) -> ApprovalDesk:
+def desk_of(stage: ChatStage) -> ApprovalPresenter:
     page = stage.page
-    desk = ApprovalDesk(
+    desk = ApprovalPresenter(
         stage.services.approvals,
         stage.bridge,
         place=page.sheets,
@@ -55,7 +55,7 @@ def desk_of(stage: ChatStage) -> ApprovalDesk:
     return desk
 
 
-async def ask(stage: ChatStage, desk: ApprovalDesk) -> None:
+async def ask(stage: ChatStage, desk: ApprovalPresenter) -> None:
     stage.page.new_chat()
     stage.page.focus_composer()
     stage.server.script(tool_call("terminal", "I clean up.", command="rm -rf build"))

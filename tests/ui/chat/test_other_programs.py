@@ -136,4 +136,6 @@ async def test_an_old_session_asks_nobody_about_open_files(stage) -> None:
         stage.make_session("s", "Which train?", "The 6:12.")
         with foreign_program(stage.paths.state_db):
             await stage.show("s")
-            assert await stage.services.chat.others_in(stage.page.shown_session) == ""
+            assert (
+                await stage.services.chat.foreign_activity_warning(stage.page.shown_session) == ""
+            )

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from hermes_desktop.core.errors import BusyError, RefusedError
 from hermes_desktop.core.events import GatewayStatusChanged, OtherGateway, SessionReset
 from hermes_desktop.ui.chat.composer import Composer
-from hermes_desktop.ui.chat.session_place import SessionPlace
+from hermes_desktop.ui.chat.session_place import ComposerContext
 from hermes_desktop.ui.chat.shown_session import ShownSession
 
 pytestmark = pytest.mark.asyncio
@@ -116,7 +116,7 @@ async def test_the_chat_itself_goes_on_in_the_session_before(qtbot, stage) -> No
         stage.make_session("old", "Hello", "Hi", source="telegram")
         hosting, composer = Hosting(), Composer(stage.theme)
         qtbot.addWidget(composer)
-        place = SessionPlace(
+        place = ComposerContext(
             stage.services.chat,
             hosting,
             composer,

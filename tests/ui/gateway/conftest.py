@@ -14,7 +14,7 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.gateway.access.pairing import PairingStore
 from hermes_desktop.services.hosting.pairing_requests import PairingRequests
-from hermes_desktop.ui.gateway.gateway_questions import GatewayQuestion
+from hermes_desktop.ui.gateway.gateway_questions import ConfirmationDialog
 from hermes_desktop.ui.gateway.gateway_view import GatewayView
 from hermes_desktop.ui.gateway.status_strip import StatusStrip
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
@@ -79,14 +79,14 @@ class GatewayStage:
             while not check():
                 await asyncio.sleep(0.005)
 
-    async def question(self) -> GatewayQuestion:
+    async def question(self) -> ConfirmationDialog:
         """The question that stands open."""
         await self.until(self.questions)
         return self.questions()[0]
 
-    def questions(self) -> list[GatewayQuestion]:
+    def questions(self) -> list[ConfirmationDialog]:
         found = (w for w in QApplication.topLevelWidgets() if isinstance(w, QDialog))
-        return [w for w in found if isinstance(w, GatewayQuestion) and w.isVisible()]
+        return [w for w in found if isinstance(w, ConfirmationDialog) and w.isVisible()]
 
     async def idle(self) -> None:
         """Wait until nothing is being done."""

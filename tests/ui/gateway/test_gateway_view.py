@@ -11,7 +11,7 @@ from hermes_desktop.core.events import (
     OtherGateway,
     UndoneWork,
 )
-from hermes_desktop.ui.gateway.gateway_line import LineWords, fold
+from hermes_desktop.ui.gateway.gateway_line import GatewayLineContent, fold
 from hermes_desktop.ui.words.day_words import words_for
 from tests.fakes.scripted_gateway import OTHER, SEVERAL, health
 
@@ -60,7 +60,9 @@ def test_nothing_beats_where_no_moment_is_told(stage) -> None:
 
 
 def test_what_does_not_fit_folds_to_a_number(qtbot, stage) -> None:
-    words = LineWords("running", "Gateway running", ("Telegram 12 s ago", "Matrix 3 s ago", "IRC"))
+    words = GatewayLineContent(
+        "running", "Gateway running", ("Telegram 12 s ago", "Matrix 3 s ago", "IRC")
+    )
     metrics = QFontMetrics(stage.strip.line.font())
 
     def folded(text: str) -> str:

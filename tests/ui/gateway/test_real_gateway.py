@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE
 from hermes_desktop.ui.chat.chat_page import ChatPage
-from hermes_desktop.ui.gateway.gateway_questions import GatewayQuestion
+from hermes_desktop.ui.gateway.gateway_questions import ConfirmationDialog
 from hermes_desktop.ui.shell.main_window import FIRST_SIZE, MainWindow
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
@@ -44,8 +44,8 @@ async def window_on(stage: HostStage, theme: Theme) -> AsyncIterator[MainWindow]
         window.deleteLater()
 
 
-def question() -> GatewayQuestion | None:
-    found = (w for w in QApplication.topLevelWidgets() if isinstance(w, GatewayQuestion))
+def question() -> ConfirmationDialog | None:
+    found = (w for w in QApplication.topLevelWidgets() if isinstance(w, ConfirmationDialog))
     return next((w for w in found if w.isVisible()), None)
 
 

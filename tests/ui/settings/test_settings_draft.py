@@ -122,7 +122,7 @@ def test_the_same_key_is_a_conflict_until_somebody_decides(on) -> None:
     on.draft.give(DAYS, "31")
     on.says("session_store_max_age_days: 45\n")
     assert on.draft.faulty == [DAYS]
-    on.draft.keep_mine(DAYS)
+    on.draft.resolve_with_edit(DAYS)
     assert not on.draft.faulty
     assert on.draft.changes()[0].seen == on.draft.views[DAYS].seen
     on.says("session_store_max_age_days: 46\n")

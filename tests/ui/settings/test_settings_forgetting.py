@@ -12,16 +12,16 @@ from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.gateway.sessions.session_records import SessionSource
 from hermes_desktop.services.assembly.forgetting_preview import (
     ChatName,
-    ChatsForgotten,
-    RuleOutlook,
-    StoredDeleted,
+    DeletedSessionsPreview,
+    ExpiringChats,
+    ResetRulePreview,
 )
 from hermes_desktop.services.assembly.history_upkeep import LastPrune
 from hermes_desktop.services.settings.settings_book import SettingsBook
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.sessions.bulk_selection import Spared
-from hermes_desktop.ui.settings.forgetting_part import ForgettingPart
-from hermes_desktop.ui.settings.forgetting_words import ForgettingWords
+from hermes_desktop.state.sessions.bulk_selection import SparedCounts
+from hermes_desktop.ui.settings.forgetting_part import RetentionPart
+from hermes_desktop.ui.settings.forgetting_words import RetentionText
 from tests.fakes.clock import MovableClock
 from tests.ui.settings.conftest import SettingsStage
 
@@ -36,8 +36,8 @@ LOCALE = QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom)
 DAYS = "session_store_max_age_days"
 
 
-def words(gateway="running") -> ForgettingWords:
-    return ForgettingWords(NOW, gateway, LOCALE)
+def words(gateway="running") -> RetentionText:
+    return RetentionText(NOW, gateway, LOCALE)
 
 
 ANNA = ChatName("Anna", "telegram", at(2025, 12, 1, 8, 0))
@@ -52,7 +52,7 @@ ANNA = ChatName("Anna", "telegram", at(2025, 12, 1, 8, 0))
     ],
 )
 def test_who_forgets_and_when(gateway, when) -> None:
-    said = words(gateway).chats(ChatsForgotten(90, 48, 12, ANNA))
+    said = words(gateway).chats(ExpiringChats(90, 48, 12, ANNA))
     assert said == (
         f"With 90 days 12 of 48 chats would be forgotten {when}; the oldest is Anna on Telegram, "
         "silent since Monday, 1 December 2025. Their transcripts stay in the session list."
@@ -62,11 +62,10 @@ def test_who_forgets_and_when(gateway, when) -> None:
 def test_nobody_is_forgotten() -> None:
     say = words().chats
     assert (
-        say(ChatsForgotten(90, 0, 0))
-        == "The gateway knows no chat yet, so there is none to forget."
+        say(ExpiringChats(90, 0, 0)) == "The gateway knows no chat yet, so there is none to forget."
     )
-    assert say(ChatsForgotten(0, 1200, 0)) == "No chat is ever forgotten. 1,200 are known."
-    assert say(ChatsForgotten(1, 3, 0, None, at(2026, 3, 11, 9, 30))) == (
+    assert say(ExpiringChats(0, 1200, 0)) == "No chat is ever forgotten. 1,200 are known."
+    assert say(ExpiringChats(1, 3, 0, None, at(2026, 3, 11, 9, 30))) == (
         "With 1 day none of 3 chats would be forgotten now. "
         "The first one would be tomorrow at 09:30, if it stays silent."
     )
@@ -77,9 +76,9 @@ def test_rules() -> None:
     never = SessionResetPolicy(mode="none")
     said = words().rules(
         (
-            RuleOutlook("all", "", both, 10, 2, 1, at(2026, 3, 10, 14, 0)),
-            RuleOutlook("type", "group", never, 1),
-            RuleOutlook("platform", "matrix", both, 0),
+            ResetRulePreview("all", "", both, 10, 2, 1, at(2026, 3, 10, 14, 0)),
+            ResetRulePreview("type", "group", never, 1),
+            ResetRulePreview("platform", "matrix", both, 0),
         )
     )
     assert said == [
@@ -94,37 +93,41 @@ def test_rules() -> None:
 
 def test_stored_sessions() -> None:
     say = words().stored
-    off = say(StoredDeleted(on=False, days=90, sessions=3000, count=120))
+    off = say(DeletedSessionsPreview(on=False, days=90, sessions=3000, count=120))
     assert "with 90 days it would be 120 of 3,000 stored sessions." in off
     oldest, due = at(2024, 1, 2).timestamp(), (NOW + timedelta(hours=3)).timestamp()
-    on = say(StoredDeleted(True, 90, 3000, 120, oldest, due))
+    on = say(DeletedSessionsPreview(True, 90, 3000, 120, oldest, due))
     assert on == (
         "With 90 days 120 of 3,000 stored sessions would be deleted today at 15:00; the oldest "
         "began on Tuesday, 2 January 2024. They are gone with all their messages, and not in the "
         "trash. `hermes` 0.19 counts from the start and does not know pins."
     )
-    assert "would be deleted within the next minutes" in say(StoredDeleted(True, 90, 3, 1, oldest))
-    other = words("attached").stored(StoredDeleted(True, 90, 3, 1, oldest, due))
+    assert "would be deleted within the next minutes" in say(
+        DeletedSessionsPreview(True, 90, 3, 1, oldest)
+    )
+    other = words("attached").stored(DeletedSessionsPreview(True, 90, 3, 1, oldest, due))
     assert "while another gateway does, it is left to that" in other
 
 
 def test_what_is_spared_and_what_was_done_last() -> None:
     say, due = words().stored, (NOW + timedelta(hours=3)).timestamp()
     yesterday = (NOW - timedelta(days=1)).timestamp()
-    spared = Spared(pinned=1, used_since=7)
-    said = say(StoredDeleted(True, 90, 30, 0, None, due, spared, LastPrune(yesterday, 4)))
+    spared = SparedCounts(pinned=1, used_since=7)
+    said = say(DeletedSessionsPreview(True, 90, 30, 0, None, due, spared, LastPrune(yesterday, 4)))
     assert said == (
         "With 90 days none of 30 stored sessions would be deleted today at 15:00. 1 pinned one is "
         "spared. 7 began earlier but were used since. `hermes` 0.19 counts from the start and does "
         "not know pins. The last time was yesterday at 12:00: 4 sessions deleted."
     )
-    by_hermes = say(StoredDeleted(True, 90, 30, 0, None, due, Spared(), LastPrune(yesterday)))
+    by_hermes = say(
+        DeletedSessionsPreview(True, 90, 30, 0, None, due, SparedCounts(), LastPrune(yesterday))
+    )
     assert by_hermes.endswith(" Another program did this last yesterday at 12:00.")
     failed = LastPrune(yesterday, 0, "the disk is full")
-    said = say(StoredDeleted(True, 90, 30, 0, None, due, Spared(), failed))
+    said = say(DeletedSessionsPreview(True, 90, 30, 0, None, due, SparedCounts(), failed))
     assert said.endswith(": no sessions deleted. It failed then: the disk is full")
     jumped = LastPrune(believed_at=(NOW + timedelta(days=1)).timestamp())
-    said = say(StoredDeleted(True, 90, 30, 0, None, due, Spared(), jumped))
+    said = say(DeletedSessionsPreview(True, 90, 30, 0, None, due, SparedCounts(), jumped))
     assert said.endswith(
         "The clock of this computer jumped, so nothing is deleted until it is back, or tomorrow at "
         "12:00 if it runs evenly until then."
@@ -147,9 +150,9 @@ def fill(home) -> None:
     db.close()
 
 
-async def shown(stage: SettingsStage) -> ForgettingPart:
+async def shown(stage: SettingsStage) -> RetentionPart:
     stage.view.show_page("sessions")
-    part = stage.view.findChild(ForgettingPart)
+    part = stage.view.findChild(RetentionPart)
     await stage.until(lambda: part.seen is not None)
     return part
 

@@ -9,7 +9,7 @@ from hermes_desktop.services.settings.settings_book import OPTIONS
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.fields.field_words import label_parts
 from hermes_desktop.ui.settings.fields.options_part import OptionsPart
-from hermes_desktop.ui.settings.fields.policy_fold import PolicyFold
+from hermes_desktop.ui.settings.fields.policy_fold import ResetRuleSection
 from hermes_desktop.ui.settings.page_table import PAGES, page_of
 from hermes_desktop.ui.settings.tab_order import tab_stops
 from tests.fakes.window_stage import WindowStage
@@ -29,7 +29,7 @@ async def test_tab_goes_from_top_to_bottom_also_through_what_was_unfolded(stage)
         view = stage.view
         view.show_page("sessions")
         view.stack.column("sessions").finish()
-        fold = next(f for f in view.findChildren(PolicyFold) if f.prefix.endswith("telegram"))
+        fold = next(f for f in view.findChildren(ResetRuleSection) if f.prefix.endswith("telegram"))
         fold.box.click()
         view.draft.give(DAYS, "30")
         stops = [each for each in tab_stops(view) if each.isVisible() and each.isEnabled()]
@@ -94,7 +94,7 @@ async def test_search_finds_leads_and_focuses(stage) -> None:
         stage.press(Qt.Key.Key_Down, view.search)
         assert stage.view.focusWidget() is view.results.list
         stage.press(Qt.Key.Key_Return, view.results.list)
-        fold = next(f for f in view.findChildren(PolicyFold) if f.prefix.endswith("telegram"))
+        fold = next(f for f in view.findChildren(ResetRuleSection) if f.prefix.endswith("telegram"))
         assert stage.view.focusWidget() is fold.box
         view.search.setFocus()
         view.search.clear()
@@ -124,7 +124,9 @@ async def test_a_rule_of_its_own_is_given_and_taken(home, stage) -> None:
         view = stage.view
         view.show_page("sessions")
         view.stack.column("sessions").finish()
-        fold = next(f for f in view.findChildren(PolicyFold) if f.prefix.endswith("type.group"))
+        fold = next(
+            f for f in view.findChildren(ResetRuleSection) if f.prefix.endswith("type.group")
+        )
         assert fold.box.text() == "Groups"
         assert fold.summary.text() == "same as all chats"
         fold.box.click()

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtWidgets import QPushButton
 
-from hermes_desktop.ui.settings.saving.leaving_question import LeavingQuestion
+from hermes_desktop.ui.settings.saving.leaving_question import UnsavedChangesDialog
 from tests.fakes.window_stage import WindowStage
 
 DAYS = "session_store_max_age_days"
@@ -23,12 +23,12 @@ class Leaving(WindowStage):
     def _count(self) -> None:
         self.quits += 1
 
-    async def question(self) -> LeavingQuestion:
+    async def question(self) -> UnsavedChangesDialog:
         await self.until(self._questions)
         return self._questions()[0]
 
-    def _questions(self) -> list[LeavingQuestion]:
-        return [each for each in self.window.findChildren(LeavingQuestion) if each.isVisible()]
+    def _questions(self) -> list[UnsavedChangesDialog]:
+        return [each for each in self.window.findChildren(UnsavedChangesDialog) if each.isVisible()]
 
     async def answer(self, button: QPushButton) -> None:
         button.click()
@@ -53,7 +53,9 @@ async def test_quit_without_saving_or_not_at_all(home, theme) -> None:
     async with Leaving(home, theme) as stage:
         await stage.fill_in()
         stage.window.run_action("quit")
-        await stage.answer((await stage.question()).button(LeavingQuestion.StandardButton.Cancel))
+        await stage.answer(
+            (await stage.question()).button(UnsavedChangesDialog.StandardButton.Cancel)
+        )
         assert stage.quits == 0
         stage.window.run_action("quit")
         await stage.answer((await stage.question()).leave)

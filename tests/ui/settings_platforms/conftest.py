@@ -23,15 +23,15 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.assembly.assembly import build_services
-from hermes_desktop.settings.plain_secrets import PlainSecrets
+from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import KeyringSecretStore
-from hermes_desktop.ui.gateway.gateway_questions import GatewayQuestion
+from hermes_desktop.ui.gateway.gateway_questions import ConfirmationDialog
 from hermes_desktop.ui.settings.platforms.platform_card import PlatformCard
 from hermes_desktop.ui.settings.platforms.platforms_part import PlatformsPart
 from hermes_desktop.ui.settings.secrets.secret_field import SecretField
-from hermes_desktop.ui.settings.secrets.secrets_group import SecretsGroup
+from hermes_desktop.ui.settings.secrets.secrets_group import SecretsPart
 from hermes_desktop.ui.settings.settings_view import SettingsView
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
@@ -97,7 +97,7 @@ class PlatformsStage:
         if self.more is not None:
             self._write_config()
         self.store = self._store()
-        environ = EnvironmentWithSecrets(self.environ, self.store, PlainSecrets(self.index))
+        environ = EnvironmentWithSecrets(self.environ, self.store, PlainTextSecretStore(self.index))
         self.services = build_services(
             self.paths, redactor=self.redactor, environ=environ, hosts=self.hosts,
             autostart=False, registry=self.registry, clock=self.clock,
@@ -114,7 +114,7 @@ class PlatformsStage:
         self.view.resize(1070, 660)
         self.view.show()
         self.view.come_forward()
-        kind = PlatformsPart if self.first_page == "platforms" else SecretsGroup
+        kind = PlatformsPart if self.first_page == "platforms" else SecretsPart
         await self.until(lambda: self.view.findChildren(kind))
         await self.until(lambda: self.view.findChildren(kind)[0].feed.known)
         return self
@@ -136,8 +136,8 @@ class PlatformsStage:
         return self.view.findChildren(PlatformsPart)[0]
 
     @property
-    def group(self) -> SecretsGroup:
-        return self.view.findChildren(SecretsGroup)[0]
+    def group(self) -> SecretsPart:
+        return self.view.findChildren(SecretsPart)[0]
 
     @property
     def telegram(self) -> PlatformCard:
@@ -151,7 +151,7 @@ class PlatformsStage:
     @property
     def busy(self) -> bool:
         """Whether a question stands, or something is done to a secret."""
-        parts = (*self.view.findChildren(PlatformsPart), *self.view.findChildren(SecretsGroup))
+        parts = (*self.view.findChildren(PlatformsPart), *self.view.findChildren(SecretsPart))
         return any(part.commands.busy for part in parts)
 
     def offers(self, field: SecretField | None = None) -> set[str]:
@@ -201,16 +201,16 @@ class PlatformsStage:
         await self.until(lambda: not self.busy)
         self.press((field or self.field).offers[name])
 
-    async def question(self) -> GatewayQuestion:
-        await self.until(lambda: self._dialogs(GatewayQuestion))
-        return self._dialogs(GatewayQuestion)[0]
+    async def question(self) -> ConfirmationDialog:
+        await self.until(lambda: self._dialogs(ConfirmationDialog))
+        return self._dialogs(ConfirmationDialog)[0]
 
     async def agree(self) -> str:
         """Say yes to the question that comes; its words."""
         question = await self.question()
         words = question.accessibleDescription()
         question.agree.click()
-        await self.until(lambda: not self._dialogs(GatewayQuestion))
+        await self.until(lambda: not self._dialogs(ConfirmationDialog))
         return words
 
     async def save(self) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.cli.bug_report import report_bug
+from hermes_desktop.cli.bug_report import report_internal_error
 from hermes_desktop.core.events import Notice
 from hermes_desktop.core.log_setup import set_up_logging
 from hermes_desktop.state import SessionDB
@@ -138,7 +138,7 @@ async def test_tokens_stay_where_they_are_allowed(
     assert "keyring (…K-zz)" in printed[3]
     for name, value in {**stage.environ, "HERMES_HOME": str(stage.home)}.items():
         monkeypatch.setenv(name, value)
-    report_bug(RuntimeError(f"{GOOD} {BETTER} {DISCORD} {MATRIX} {SLACK}"))
+    report_internal_error(RuntimeError(f"{GOOD} {BETTER} {DISCORD} {MATRIX} {SLACK}"))
     assert "RuntimeError" in log.read_text()
     for text in (said, *printed):
         assert found_in(text.encode()) == []

@@ -12,7 +12,7 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import PairingChanged
 from hermes_desktop.gateway.access.pairing import PairingStore
 from hermes_desktop.services.settings.settings_book import Change, SettingsBook
-from hermes_desktop.ui.settings.fields.policy_fold import PolicyFold
+from hermes_desktop.ui.settings.fields.policy_fold import ResetRuleSection
 from hermes_desktop.ui.settings.page_table import PAGES
 from hermes_desktop.ui.settings.settings_view import SettingsView
 from hermes_desktop.ui.widgets.theme import ColorScheme
@@ -56,7 +56,7 @@ async def open_page(stage: PlatformsStage, name: str) -> SettingsView:
         await stage.until(lambda: stage.group.order.rowCount() > 1)
         stage.group.table.choose(0)
     if name == "sessions":
-        for fold in view.findChildren(PolicyFold):
+        for fold in view.findChildren(ResetRuleSection):
             assert fold.box.accessibleName() or fold.box.text()
     view.draft.give(DAYS, "45")
     await stage.until(view.bar.isVisible)

@@ -16,8 +16,8 @@ from hermes_desktop.agent.compression.compression_plan import (
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
 from hermes_desktop.agent.context_length import (
     GUESS,
+    ContextWindows,
     Window,
-    WindowBook,
     estimate,
     known_length,
     limit_in,
@@ -183,7 +183,7 @@ def test_windows_settings_then_server_then_names_then_a_guess() -> None:
         asked.append(model.model)
         return 4_096 if model.model == "local" else None
 
-    book = WindowBook(probe)
+    book = ContextWindows(probe)
     assert book.window(choice("local", 9_000)) == Window(9_000, certain=True)
     assert book.window(choice("local")) == Window(4_096, certain=True)
     assert book.window(choice("vendor/gpt-4o-mini")) == Window(128_000, certain=True)
@@ -194,7 +194,7 @@ def test_windows_settings_then_server_then_names_then_a_guess() -> None:
 
 
 def test_a_refusal_teaches_the_limit() -> None:
-    book = WindowBook()
+    book = ContextWindows()
     words = "This model's maximum context length is 8192 tokens. However, you requested 9,001."
     assert limit_in(words) == 8_192
     assert book.learn(choice("x"), words, 9_000) == Window(8_192, certain=True)

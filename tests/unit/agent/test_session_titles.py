@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.agent.compression.compression_plan import MARK
-from hermes_desktop.agent.context_length import WindowBook
+from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
@@ -21,7 +21,7 @@ from hermes_desktop.agent.session_titles import (
 from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.services.agents.agent_care import AgentCare, CareSettings
+from hermes_desktop.services.agents.agent_care import AuxiliaryServices, CareSettings
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, error, text
 from tests.fakes.prompts import prompts_beside
@@ -171,7 +171,9 @@ def test_one_that_is_closed_names_nothing(db: SessionDB, server: ModelServer) ->
 
 
 def test_scripted_answers_are_not_named(db: SessionDB) -> None:
-    care = AgentCare(db, prompts_beside(db), SystemClock(), WindowBook(), OfflineProvider)
+    care = AuxiliaryServices(
+        db, prompts_beside(db), SystemClock(), ContextWindows(), OfflineProvider
+    )
     assert care.titles(CareSettings(), OFFLINE_CHOICE) is None
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from hermes_desktop.agent.turns.tool_rounds import MOST_SENSELESS, NO_SENSE, SUM_UP, ToolTurn
 from hermes_desktop.agent.turns.wire_messages import wire_messages
-from hermes_desktop.agent.types import ChatRequest, ToolCall, ToolNews
+from hermes_desktop.agent.types import ChatRequest, ToolCall, ToolProgress
 from hermes_desktop.state import SessionDB
 from tests.fakes.tool_stage import SID, ToolStage, call
 
@@ -28,7 +28,7 @@ def test_a_call_its_result_and_the_last_word(stage: ToolStage) -> None:
     stage.model.calls = [(call("read_file", path="a.txt"),)]
     stage.model.pieces = [["Let me look."], ["There are two lines."]]
     pieces: list[str] = []
-    news: list[ToolNews] = []
+    news: list[ToolProgress] = []
     stored: list[int] = []
     result = stage.agent().run_conversation(
         "How many lines?",
@@ -164,7 +164,7 @@ def test_an_interrupt_ends_it_and_every_call_is_answered(stage: ToolStage) -> No
     began = threading.Event()
     stopped_at: list[float] = []
 
-    def listen(news: ToolNews) -> None:
+    def listen(news: ToolProgress) -> None:
         if news.ok is None:
             began.set()
 

@@ -12,7 +12,7 @@ import pytest
 from hermes_desktop.core.concurrency.time_bound import PendingCall, call_within
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.processes.child_process import Ended, run_bounded
-from hermes_desktop.core.processes.clean_environment import names_secret, without_secrets
+from hermes_desktop.core.processes.clean_environment import is_secret_name, without_secrets
 
 ENVIRON = {"PATH": os.environ["PATH"]}
 
@@ -104,7 +104,7 @@ def test_giving_up_ends_it() -> None:
     ],
 )  # fmt: skip
 def test_names_of_secrets(name: str) -> None:
-    assert names_secret(name)
+    assert is_secret_name(name)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_names_of_secrets(name: str) -> None:
     ],
 )
 def test_names_of_other_things(name: str) -> None:
-    assert not names_secret(name)
+    assert not is_secret_name(name)
 
 
 def test_an_environment_without_secrets() -> None:

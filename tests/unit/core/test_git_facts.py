@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.files.git_facts import GitFacts, git_facts
+from hermes_desktop.core.files.git_facts import GitRepository, git_facts
 
 BRANCH = "ref: refs/heads/work/trunk\n"
 
@@ -20,7 +20,7 @@ def test_from_a_folder_below(tmp_path: Path) -> None:
     root = repository(tmp_path / "project")
     below = root / "a" / "b"
     below.mkdir(parents=True)
-    assert git_facts(below) == git_facts(root) == GitFacts(root, "work/trunk")
+    assert git_facts(below) == git_facts(root) == GitRepository(root, "work/trunk")
     assert git_facts(tmp_path) is None
 
 
@@ -37,7 +37,7 @@ def test_from_a_folder_below(tmp_path: Path) -> None:
 )
 def test_no_branch_that_could_be_named(tmp_path: Path, head: str | None) -> None:
     root = repository(tmp_path / "project", head)
-    assert git_facts(root) == GitFacts(root, None)
+    assert git_facts(root) == GitRepository(root, None)
 
 
 def test_a_further_worktree_has_a_branch_of_its_own(tmp_path: Path) -> None:
@@ -47,8 +47,8 @@ def test_a_further_worktree_has_a_branch_of_its_own(tmp_path: Path) -> None:
     worktree = tmp_path / "side"
     worktree.mkdir()
     (worktree / ".git").write_text(f"gitdir: {kept}\n", encoding="utf-8")
-    assert git_facts(worktree) == GitFacts(worktree, "side")
+    assert git_facts(worktree) == GitRepository(worktree, "side")
     (worktree / ".git").write_text("gitdir: ../project/.git/worktrees/side\n", encoding="utf-8")
-    assert git_facts(worktree) == GitFacts(worktree, "side")
+    assert git_facts(worktree) == GitRepository(worktree, "side")
     (worktree / ".git").write_text("something else", encoding="utf-8")
-    assert git_facts(worktree) == GitFacts(worktree, None)
+    assert git_facts(worktree) == GitRepository(worktree, None)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.lean_loading import forget_sources, load_lean
+from hermes_desktop.core.lean_loading import forget_sources, import_without_sources
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_module_is_there_and_its_source_is_not(module: str, tmp_path: Path) -> None:
-    load_lean(module)
+    import_without_sources(module)
 
     assert sys.modules[module].SEEN.startswith("import inspect")
     assert str(tmp_path / f"{module}.py") not in linecache.cache

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 import hermes_desktop
-from hermes_desktop.core.files.lock_holder import is_gone, is_ours, new_holder, pid_of, runs_here
+from hermes_desktop.core.files.lock_holder import is_gone, is_ours, new_holder_id, pid_of, runs_here
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="only Linux tells all this")
 
 PROGRAM = """
 import sys
-from hermes_desktop.core.files.lock_holder import new_holder
-print(new_holder(), flush=True)
+from hermes_desktop.core.files.lock_holder import new_holder_id
+print(new_holder_id(), flush=True)
 sys.stdin.read()
 """
 
@@ -36,15 +36,15 @@ def start() -> "tuple[subprocess.Popen[str], str]":
 
 def test_it_has_the_form_that_others_write_and_is_never_twice_the_same() -> None:
     form = r"pid=\d+:tid=\d+:agent=[0-9a-f]{8}:nonce=[0-9a-f]{8}"
-    names = {new_holder() for _ in range(20)}
+    names = {new_holder_id() for _ in range(20)}
     assert len(names) > 1
     assert all(re.fullmatch(form, each) for each in names)
     assert {pid_of(each) for each in names} == {os.getpid()}
 
 
 def test_who_lives_is_not_gone_and_who_was_killed_is() -> None:
-    assert not is_gone(new_holder())
-    assert is_ours(new_holder())
+    assert not is_gone(new_holder_id())
+    assert is_ours(new_holder_id())
     program, holder = start()
     assert is_ours(holder)
     assert runs_here(holder)

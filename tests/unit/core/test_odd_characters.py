@@ -1,6 +1,6 @@
 import pytest
 
-from hermes_desktop.core.text.odd_characters import odd_character
+from hermes_desktop.core.text.odd_characters import first_invalid_character
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from hermes_desktop.core.text.odd_characters import odd_character
     ],
 )
 def test_the_first_odd_character_is_named(text: str, said: str) -> None:
-    assert odd_character(text) == said
+    assert first_invalid_character(text) == said

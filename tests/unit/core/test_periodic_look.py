@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hermes_desktop.core.concurrency.periodic_look import PeriodicLook
+from hermes_desktop.core.concurrency.periodic_look import PollingThread
 from tests.fakes.gateway import until
 
 
@@ -26,7 +26,7 @@ async def test_changes_are_told_on_the_loop_and_nothing_after_the_end() -> None:
         assert threading.current_thread() is here
         heard.append(found)
 
-    watch = PeriodicLook("a-look", look, note, first=0, every_s=0.01)
+    watch = PollingThread("a-look", look, note, first=0, every_s=0.01)
     watch.start()
     await until(lambda: len(looked) > 3)
     assert heard == []

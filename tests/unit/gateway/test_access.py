@@ -16,7 +16,7 @@ from hermes_desktop.gateway.access.pairing import PairingStore
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.settings.config_file import Lookup
-from hermes_desktop.settings.env_file import first_set
+from hermes_desktop.settings.env_file import layered_lookup
 from tests.fakes.clock import MovableClock
 
 
@@ -36,7 +36,7 @@ class Door:
         platforms = {Platform.TELEGRAM: PlatformConfig(enabled=True, extra=self.extra)}
         return Access(
             GatewayConfig(platforms=platforms),
-            lambda: first_set(self.variables),
+            lambda: layered_lookup(self.variables),
             self.store,
             worker=self.worker,
             bus=self.bus,

@@ -14,7 +14,7 @@ from hermes_desktop.gateway.access.authorization import (
 )
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.session import SessionSource
-from hermes_desktop.settings.env_file import first_set
+from hermes_desktop.settings.env_file import layered_lookup
 from tests.fakes.senders import CASES, Case
 
 
@@ -26,7 +26,7 @@ def config_with(extra: dict[str, Any], platform: Platform = Platform.TELEGRAM) -
 def test_the_rules(case: Case) -> None:
     fields = {"platform": "telegram", "chat_id": "c", **case.source}
     platform = Platform(fields.pop("platform"))
-    config, lookup = config_with(case.extra, platform), first_set(case.variables)
+    config, lookup = config_with(case.extra, platform), layered_lookup(case.variables)
 
     def is_paired(name: str, user_id: str) -> bool:
         return name == platform.value and user_id in case.paired
@@ -80,7 +80,7 @@ def test_open_policies_that_nobody_meant_are_found() -> None:
     assert "telegram.dm_policy" in refused.value.detail
     assert "TELEGRAM_ALLOW_ALL_USERS=true" in refused.value.hint
     for name in ("TELEGRAM_ALLOW_ALL_USERS", "GATEWAY_ALLOW_ALL_USERS"):
-        refuse_open_policies(config, first_set({name: "true"}))
+        refuse_open_policies(config, layered_lookup({name: "true"}))
     refuse_open_policies(config_with({"dm_policy": "allowlist"}))
     off = GatewayConfig(platforms={Platform.TELEGRAM: PlatformConfig(extra={"dm_policy": "open"})})
     refuse_open_policies(off)

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 from hermes_desktop.core.concurrency.bounded_calls import BoundedCalls
-from hermes_desktop.gateway.runner.boundaries import Boundaries, emit
+from hermes_desktop.gateway.runner.boundaries import SessionHooks, emit
 from tests.fakes.gateway import until
 from tests.fakes.plugins import EventHooks, listening, registered
 
 
 @pytest.fixture
-def boundaries() -> Iterator[Boundaries]:
-    made = Boundaries(limit_s=0.05)
+def boundaries() -> Iterator[SessionHooks]:
+    made = SessionHooks(limit_s=0.05)
     yield made
     made.close()
 
 
 @pytest.mark.asyncio
-async def test_calls_come_one_after_the_other_off_the_loop(boundaries: Boundaries) -> None:
+async def test_calls_come_one_after_the_other_off_the_loop(boundaries: SessionHooks) -> None:
     threads: set[str] = set()
 
     def note(**_: Any) -> None:
@@ -40,7 +40,7 @@ async def test_calls_come_one_after_the_other_off_the_loop(boundaries: Boundarie
 
 @pytest.mark.asyncio
 async def test_a_hanging_plugin_is_named_and_not_waited_for(
-    boundaries: Boundaries, caplog: pytest.LogCaptureFixture
+    boundaries: SessionHooks, caplog: pytest.LogCaptureFixture
 ) -> None:
     release = threading.Event()
 
@@ -56,7 +56,7 @@ async def test_a_hanging_plugin_is_named_and_not_waited_for(
 
 
 @pytest.mark.asyncio
-async def test_answers_come_back_and_closing_is_no_reason_to_fail(boundaries: Boundaries) -> None:
+async def test_answers_come_back_and_closing_is_no_reason_to_fail(boundaries: SessionHooks) -> None:
     with registered("pre_gateway_dispatch", lambda **_: {"action": "skip"}):
         assert await boundaries.invoke("pre_gateway_dispatch") == [{"action": "skip"}]
     boundaries.close()

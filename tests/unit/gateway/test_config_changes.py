@@ -8,7 +8,7 @@ import pytest
 from hermes_desktop.gateway.config.config_changes import (
     changed_platforms,
     needs_connection,
-    usable_now,
+    split_live_changes,
 )
 from hermes_desktop.gateway.config.config_running import RunningSettings
 from hermes_desktop.gateway.config.gateway_config import (
@@ -69,21 +69,21 @@ def test_what_chats_are_built_on_stays_and_is_named() -> None:
         session_store_max_age_days=3,
         running=RunningSettings(max_iterations=5, delivery_ledger=False),
     )
-    usable, waiting = usable_now(old, new)
+    usable, waiting = split_live_changes(old, new)
     assert waiting == ("group_sessions_per_user", "gateway.delivery_ledger")
     assert usable.group_sessions_per_user
     assert usable.session_store_max_age_days == 3
     assert usable.running == RunningSettings(max_iterations=5)
-    assert usable_now(usable, usable) == (usable, ())
+    assert split_live_changes(usable, usable) == (usable, ())
 
 
 def test_a_secret_that_cannot_be_had_just_now_stays() -> None:
     with_password = replace(BEFORE, extra={**BEFORE.extra, "password": "p"})
     old = GatewayConfig(platforms={TELEGRAM: with_password})
     locked = replace(BEFORE, token="0:of-the-file", extra={"port": 6}, trouble="It is locked.")
-    usable, _ = usable_now(old, GatewayConfig(platforms={TELEGRAM: locked}))
+    usable, _ = split_live_changes(old, GatewayConfig(platforms={TELEGRAM: locked}))
     found = usable.platforms[TELEGRAM]
     assert (found.token, found.extra) == ("1:a", {"port": 6, "password": "p"})
     fine = replace(locked, trouble="")
-    usable, _ = usable_now(old, GatewayConfig(platforms={TELEGRAM: fine}))
+    usable, _ = split_live_changes(old, GatewayConfig(platforms={TELEGRAM: fine}))
     assert usable.platforms[TELEGRAM].token == "0:of-the-file"

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from hermes_desktop.gateway.delivery.dead_targets import DeadTargets, is_deadly
+from hermes_desktop.gateway.delivery.dead_targets import DeadTargets, means_unreachable
 from tests.fakes.clock import MovableClock
 
 
@@ -43,7 +43,7 @@ def test_files_that_make_no_sense(tmp_path: Path) -> None:
 
 
 def test_which_answers_mean_it() -> None:
-    assert is_deadly("forbidden")
-    assert is_deadly("not_found")
-    assert not is_deadly("unknown")
-    assert not is_deadly(None)
+    assert means_unreachable("forbidden")
+    assert means_unreachable("not_found")
+    assert not means_unreachable("unknown")
+    assert not means_unreachable(None)

@@ -25,7 +25,7 @@ from hermes_desktop.gateway.platforms.base import MessageEvent, SendResult
 from hermes_desktop.gateway.platforms.messages import ErrorKind, Piece, Shown
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import until
 from tests.fakes.platform import FakePlatform
@@ -79,7 +79,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.db = SessionDB(self.folder / "state.db", clock=self.clock)
-        self.own = OwnStore(self.folder / "desktop.db")
+        self.own = DesktopDatabase(self.folder / "desktop.db")
         self.dead = DeadTargets(self.folder, self.clock)
         self.adapters[Platform.TELEGRAM] = self.platform
         self.redactor = SecretRedactor()

@@ -66,9 +66,9 @@ def test_the_marker_we_leave_is_one(tmp_path: Path, own: GatewayRecord) -> None:
 
 
 def test_a_planted_lock_is_whole_and_excludes_another(tmp_path: Path, own: GatewayRecord) -> None:
-    first = files.PlantedLock(tmp_path, own)
+    first = files.GatewayLockFile(tmp_path, own)
     first.plant()
-    other = files.PlantedLock(tmp_path, GatewayRecord(1))
+    other = files.GatewayLockFile(tmp_path, GatewayRecord(1))
 
     with pytest.raises(files.LockTakenError):
         other.plant()
@@ -83,7 +83,7 @@ def test_a_free_lock_file_is_replaced_and_stays_locked(tmp_path: Path, own: Gate
     path = tmp_path / files.LOCK_FILE
     path.write_text("left by a crash")
     with path.open("r+") as before:
-        lock = files.PlantedLock(tmp_path, own)
+        lock = files.GatewayLockFile(tmp_path, own)
         lock.plant()
 
         assert path.stat().st_ino != os.fstat(before.fileno()).st_ino
@@ -98,7 +98,7 @@ def test_a_lock_that_leads_nowhere_is_replaced(
 ) -> None:
     path = tmp_path / files.LOCK_FILE
     path.symlink_to(tmp_path / target)
-    lock = files.PlantedLock(tmp_path, own)
+    lock = files.GatewayLockFile(tmp_path, own)
 
     lock.plant()
 
@@ -137,7 +137,7 @@ def test_only_plain_files_are_read(tmp_path: Path) -> None:
     for name in ("pipe", "device", "folder", "huge", "nothing"):
         assert files.read_json(tmp_path / name) is None
         with pytest.raises(OSError, match=name):
-            files.read_plain(tmp_path / name)
+            files.read_plain_file(tmp_path / name)
 
 
 def test_a_pid_file_of_a_live_gateway_stays(tmp_path: Path, own: GatewayRecord) -> None:

@@ -14,7 +14,7 @@ from hermes_desktop.gateway.sessions.session_records import SessionSource
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Owner
 from hermes_desktop.state.shared_tables.inbox_table import KEPT_S
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from tests.fakes.clock import MovableClock
 
 KEY = "agent:main:telegram:dm:c1"
@@ -25,7 +25,7 @@ class Home:
     def __init__(self, folder: Path) -> None:
         self.clock = MovableClock()
         self.db = SessionDB(folder / "state.db", clock=self.clock)
-        self.own = OwnStore(folder / "desktop.db")
+        self.own = DesktopDatabase(folder / "desktop.db")
         self.workers = WorkerThreads("inbox")
 
     def store(self, owner: Owner) -> DeliveryStore:
@@ -115,7 +115,7 @@ async def test_what_another_gateway_took_meanwhile_is_not_answered_again(home: H
     home.db.append_message("s1", role="user", content="hello", platform_message_id="m1")
     left = await home.inbox().left_over()
     assert (left.waiting, left.cut_off) == ((), ())
-    assert home.store(GONE).not_dealt_with() == []
+    assert home.store(GONE).unhandled_messages() == []
 
 
 @pytest.mark.asyncio
@@ -238,7 +238,7 @@ async def test_rows_that_make_no_sense_go(home: Home, caplog: pytest.LogCaptureF
         store.receive(("telegram", "c1"), None, KEY, text)
     assert (await home.inbox().left_over()).waiting == ()
     assert "cannot be read" in caplog.text
-    assert store.not_dealt_with() == []
+    assert store.unhandled_messages() == []
 
 
 @pytest.mark.asyncio

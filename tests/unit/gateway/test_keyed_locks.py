@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hermes_desktop.core.concurrency.keyed_locks import GivenUpError, KeyedLocks
+from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks, WaitAbandonedError
 
 
 @pytest.mark.asyncio
@@ -44,7 +44,7 @@ async def test_waiting_can_be_given_up() -> None:
         stays = asyncio.create_task(work("stays", asyncio.Event()))
         await asyncio.sleep(0)
         enough.set()
-        with pytest.raises(GivenUpError):
+        with pytest.raises(WaitAbandonedError):
             await leaves
         assert locks.has_waiters("k")
     await stays
@@ -72,7 +72,7 @@ async def test_whoever_gives_up_or_is_cancelled_leaves_the_key_free(*, at_once: 
                 waits.cancel() if way == "cancelled" else enough.set()
         if at_once:  # the key has just been passed on
             waits.cancel() if way == "cancelled" else enough.set()
-        with pytest.raises((GivenUpError, asyncio.CancelledError)):
+        with pytest.raises((WaitAbandonedError, asyncio.CancelledError)):
             await waits
         await asyncio.sleep(0)
         async with asyncio.timeout(5), locks.hold("k"):

@@ -10,7 +10,7 @@ from hermes_desktop.gateway.commands.gateway_commands import write_home
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.config.user_lists import change_user_list
 from hermes_desktop.gateway.sessions.session_records import SessionSource
-from hermes_desktop.settings.env_file import put_secret_back, set_env_line
+from hermes_desktop.settings.env_file import set_env_line, write_secret
 from tests.fakes.clock import MovableClock
 
 
@@ -30,7 +30,7 @@ def test_in_a_managed_home_nothing_is_written_whoever_asks(
         lambda: set_env_line(path, "A", "2"),
         lambda: write_home(path, source),
         lambda: change_user_list(path, "telegram", remove="5"),
-        lambda: put_secret_back(path, "A_TOKEN", "x"),
+        lambda: write_secret(path, "A_TOKEN", "x"),
     ):
         with pytest.raises(RefusedError, match="managed"):
             change()

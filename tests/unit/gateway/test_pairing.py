@@ -15,7 +15,12 @@ from hermes_desktop.core.errors import (
     RefusedError,
     UsageError,
 )
-from hermes_desktop.gateway.access.pairing import ALPHABET, PairedUser, PairingAnswer, PairingStore
+from hermes_desktop.gateway.access.pairing import (
+    ALPHABET,
+    PairedUser,
+    PairingResponse,
+    PairingStore,
+)
 from tests.fakes.clock import MovableClock
 
 
@@ -87,7 +92,7 @@ def test_the_same_person_is_answered_every_ten_minutes(
     store: PairingStore, clock: MovableClock
 ) -> None:
     old = ask(store)
-    assert store.request("telegram", "42", "Ann") == PairingAnswer(None, "asked_lately")
+    assert store.request("telegram", "42", "Ann") == PairingResponse(None, "asked_lately")
     clock.advance(600)
     new = ask(store)
     assert len(store.pending()) == 1

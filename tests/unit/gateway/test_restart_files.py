@@ -28,7 +28,7 @@ def test_an_end_in_order_is_found_once(files: RestartFiles) -> None:
 
 
 def test_starts_are_counted_within_a_minute(files: RestartFiles, tmp_path: Path) -> None:
-    assert [files.note_boot(float(now)) for now in (0, 30, 59, 61, 200)] == [1, 2, 3, 3, 1]
+    assert [files.record_start(float(now)) for now in (0, 30, 59, 61, 200)] == [1, 2, 3, 3, 1]
     assert json.loads((tmp_path / LOOP).read_text()) == {"boots": [200.0]}
 
 
@@ -42,9 +42,9 @@ def test_counts_of_chats(files: RestartFiles, tmp_path: Path) -> None:
 
 
 def test_the_chat_to_be_told_is_taken_once(files: RestartFiles, tmp_path: Path) -> None:
-    files.ask_for_notice({"platform": "telegram", "chat_id": "c1", "chat_type": "dm"})
-    assert files.take_notice() == {"platform": "telegram", "chat_id": "c1", "chat_type": "dm"}
-    assert files.take_notice() == {}
+    files.store_notice_chat({"platform": "telegram", "chat_id": "c1", "chat_type": "dm"})
+    assert files.pop_notice_chat() == {"platform": "telegram", "chat_id": "c1", "chat_type": "dm"}
+    assert files.pop_notice_chat() == {}
     assert list(tmp_path.iterdir()) == []
 
 
@@ -55,10 +55,10 @@ def test_files_that_make_no_sense_count_as_absent(
     (tmp_path / "gateway").mkdir()
     for name in (LOOP, FAILURE_COUNTS, NOTIFY):
         (tmp_path / name).write_text(text)
-    assert files.note_boot(1.0) == 1
+    assert files.record_start(1.0) == 1
     assert files.failure_counts() == {}
-    files.take_notice()
-    assert files.take_notice() == {}
+    files.pop_notice_chat()
+    assert files.pop_notice_chat() == {}
 
 
 def test_a_home_that_cannot_be_written_is_logged(
@@ -67,7 +67,7 @@ def test_a_home_that_cannot_be_written_is_logged(
     files = RestartFiles(tmp_path / "gone")
     files.note_clean_end()
     files.set_failure_counts({"k": 1})
-    assert files.note_boot(1.0) == 1
+    assert files.record_start(1.0) == 1
     assert not (tmp_path / "gone").exists()
     assert f"{CLEAN_END} cannot be written" in caplog.text
 
@@ -78,5 +78,5 @@ def test_what_cannot_be_read_or_removed_is_logged(
     for name in (CLEAN_END, NOTIFY):
         (tmp_path / name / "inside").mkdir(parents=True)
     assert files.take_clean_end()
-    assert files.take_notice() == {}
+    assert files.pop_notice_chat() == {}
     assert f"{NOTIFY} cannot be removed" in caplog.text

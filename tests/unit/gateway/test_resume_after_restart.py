@@ -7,8 +7,8 @@ import pytest
 
 from hermes_desktop.gateway.delivery.resume_after_restart import (
     MAX_ATTEMPTS,
-    CutOff,
-    Fate,
+    InterruptedChat,
+    ResumeDecision,
     count_attempts,
     is_fresh,
     wants_answer,
@@ -19,32 +19,32 @@ from hermes_desktop.state.records.records import Message
 NOW = datetime(2026, 3, 1, 12)  # noqa: DTZ001 - local by format
 
 
-def chat(**facts: Any) -> CutOff:
+def chat(**facts: Any) -> InterruptedChat:
     usual = {"certain": True, "attempts": 0, "open_request": True, "fresh": True}
-    return CutOff("k", "s", **{**usual, **facts})
+    return InterruptedChat("k", "s", **{**usual, **facts})
 
 
 @pytest.mark.parametrize(
     ("facts", "fate"),
     [
-        ({}, Fate.CONTINUE),
-        ({"certain": False}, Fate.CONTINUE),
-        ({"attempts": MAX_ATTEMPTS - 1}, Fate.CONTINUE),
-        ({"attempts": MAX_ATTEMPTS}, Fate.GIVE_UP),
-        ({"fresh": False}, Fate.LEAVE),
-        ({"fresh": False, "attempts": 9}, Fate.LEAVE),
-        ({"open_request": False}, Fate.TELL),
-        ({"open_request": False, "certain": False}, Fate.SETTLE),
-        ({"open_request": False, "certain": False, "fresh": False}, Fate.SETTLE),
+        ({}, ResumeDecision.CONTINUE),
+        ({"certain": False}, ResumeDecision.CONTINUE),
+        ({"attempts": MAX_ATTEMPTS - 1}, ResumeDecision.CONTINUE),
+        ({"attempts": MAX_ATTEMPTS}, ResumeDecision.GIVE_UP),
+        ({"fresh": False}, ResumeDecision.LEAVE),
+        ({"fresh": False, "attempts": 9}, ResumeDecision.LEAVE),
+        ({"open_request": False}, ResumeDecision.TELL),
+        ({"open_request": False, "certain": False}, ResumeDecision.SETTLE),
+        ({"open_request": False, "certain": False, "fresh": False}, ResumeDecision.SETTLE),
     ],
 )
-def test_fates(facts: dict[str, Any], fate: Fate) -> None:
+def test_fates(facts: dict[str, Any], fate: ResumeDecision) -> None:
     assert chat(**facts).fate(inbox_kept=False) is fate
 
 
 def test_a_kept_inbox_brings_lost_messages_itself() -> None:
-    assert chat(open_request=False).fate(inbox_kept=True) is Fate.SETTLE
-    assert chat().fate(inbox_kept=True) is Fate.CONTINUE
+    assert chat(open_request=False).fate(inbox_kept=True) is ResumeDecision.SETTLE
+    assert chat().fate(inbox_kept=True) is ResumeDecision.CONTINUE
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hermes_desktop.gateway.platforms.base import LastHeard
 from hermes_desktop.gateway.platforms.liveness import is_silent, silent_for, until_silent
 from hermes_desktop.gateway.platforms.reconnect import Backoff, LinkTiming
 from hermes_desktop.gateway.platforms.sleep_watch import (
-    Gap,
     SleepWatch,
+    SuspendedTime,
     boot_clock,
     outage_notice,
     sleep_notice,
@@ -58,7 +58,7 @@ def test_whichever_clock_went_further_tells(which: str) -> None:
     if which == "stood still":
         clock.advance(3600)
     gap = looking.look()
-    assert gap == Gap(clock.time() - 3605, clock.time())
+    assert gap == SuspendedTime(clock.time() - 3605, clock.time())
     assert gap.seconds == 3605
     assert looking.look() is None
 
@@ -91,11 +91,11 @@ def test_this_system_has_a_clock_that_goes_on_while_asleep() -> None:
 
 
 def test_words() -> None:
-    gap = Gap(1_772_400_000.0, 1_772_400_000.0 + 34_500)
+    gap = SuspendedTime(1_772_400_000.0, 1_772_400_000.0 + 34_500)
     began = time.strftime("%H:%M", time.localtime(gap.began_at))
     ended = time.strftime("%H:%M", time.localtime(gap.ended_at))
     assert span(gap) == f"{began} to {ended}"
-    assert span(Gap(0, 200_000)).startswith(time.strftime("%Y-%m-%d", time.localtime(0)))
+    assert span(SuspendedTime(0, 200_000)).startswith(time.strftime("%Y-%m-%d", time.localtime(0)))
     notice = sleep_notice(gap, ["telegram", "matrix"], ["irc"])
     assert notice.title == f"Asleep from {began} to {ended}."
     assert notice.detail == (

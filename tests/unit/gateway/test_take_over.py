@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.gateway.identity.polite_stop import find_hermes
-from hermes_desktop.gateway.identity.take_over import TakeOver
+from hermes_desktop.gateway.identity.take_over import HomeTakeover
 from hermes_desktop.gateway.runtime_files.identity_events import (
     Claimed,
     ForeignGateway,
@@ -58,7 +58,7 @@ def test_its_own_command_is_asked_for_this_home(stage: IdentityStage, tmp_path: 
             f'echo "$HERMES_HOME|$_HERMES_GATEWAY|$*" > {said}; kill -9 {record.pid}',
         )
 
-        answer = TakeOver(stage.paths, stage.identity, environ=environ).run()
+        answer = HomeTakeover(stage.paths, stage.identity, environ=environ).run()
 
         assert isinstance(answer, Claimed)
         assert said.read_text() == f"{stage.home}||-p default gateway stop\n"
@@ -68,7 +68,7 @@ def test_a_refusal_is_told_as_often_as_it_is_asked(stage: IdentityStage, tmp_pat
     with gateway_lookalike() as record:
         attach(stage, record)
         environ = command(tmp_path, "echo it does not work >&2; exit 3")
-        take_over = TakeOver(stage.paths, stage.identity, environ=environ)
+        take_over = HomeTakeover(stage.paths, stage.identity, environ=environ)
 
         answers = [take_over.run() for _ in range(3)]
 
@@ -84,7 +84,7 @@ def test_what_comes_back_twice_is_not_stopped_a_third_time(
     clock = MovableClock()
     kill = f"kill -9 $(cat {tmp_path / 'pid'})"
     environ = command(tmp_path, kill)
-    take_over = TakeOver(stage.paths, stage.identity, environ=environ, clock=clock)
+    take_over = HomeTakeover(stage.paths, stage.identity, environ=environ, clock=clock)
     answers = []
     for _ in range(3):
         with gateway_lookalike() as record:
@@ -107,7 +107,9 @@ def test_waiting_can_be_ended(stage: IdentityStage, tmp_path: Path) -> None:
         cancel = threading.Event()
         cancel.set()
 
-        answer = TakeOver(stage.paths, stage.identity, environ=command(tmp_path, "")).run(cancel)
+        answer = HomeTakeover(stage.paths, stage.identity, environ=command(tmp_path, "")).run(
+            cancel
+        )
 
         assert isinstance(answer, NotHere)
         assert answer.why == "not_stopped"
@@ -125,7 +127,9 @@ def test_our_command_is_not_waited_for_when_nobody_wants_it_any_more(
             said.append(words)
             cancel.set()
 
-        taking = TakeOver(stage.paths, stage.identity, environ=command(tmp_path, "exec sleep 50"))
+        taking = HomeTakeover(
+            stage.paths, stage.identity, environ=command(tmp_path, "exec sleep 50")
+        )
         answer = taking.run(cancel, progress=tell)
 
         assert isinstance(answer, NotHere)
@@ -138,7 +142,7 @@ def test_another_hermes_desktop_goes_without_the_command(stage: IdentityStage) -
         # Two of the same program do not see each other as foreign, two programs do.
         record = other.hold()
         gateway = ForeignGateway(record)
-        taking = TakeOver(stage.paths, stage.identity, environ={"PATH": ""})
+        taking = HomeTakeover(stage.paths, stage.identity, environ={"PATH": ""})
         assert find_hermes(gateway, {"PATH": ""}) is None
 
         assert taking._ask(gateway) == ""
@@ -150,7 +154,7 @@ def test_a_foreign_gateway_without_the_command_cannot_be_asked(stage: IdentitySt
     with gateway_lookalike() as record:
         attach(stage, record)
 
-        answer = TakeOver(stage.paths, stage.identity, environ={"PATH": ""}).run()
+        answer = HomeTakeover(stage.paths, stage.identity, environ={"PATH": ""}).run()
 
     assert isinstance(answer, NotHere)
     assert "not installed" in answer.detail
@@ -166,4 +170,4 @@ def test_the_command_is_also_found_beside_the_gateway(tmp_path: Path) -> None:
 
 
 def test_without_another_gateway_it_is_a_claim(stage: IdentityStage) -> None:
-    assert isinstance(TakeOver(stage.paths, stage.identity, environ={}).run(), Claimed)
+    assert isinstance(HomeTakeover(stage.paths, stage.identity, environ={}).run(), Claimed)

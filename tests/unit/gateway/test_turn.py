@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hermes_desktop.agent.types import ToolNews
+from hermes_desktop.agent.types import ToolProgress
 from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnDelta
 from hermes_desktop.gateway.turns.turn import DeltaRelay, TurnNews
 from tests.fakes.gateway import until
@@ -48,8 +48,8 @@ async def test_tools_come_between_the_pieces_as_they_did() -> None:
     relay = DeltaRelay("t", "s", got.append, interval_s=60.0)
     relay.feed_text("I will ")
     relay.feed_text("look.")
-    relay.feed_news(ToolNews("c", "read_file", "a.txt"))
-    relay.feed_news(ToolNews("c", "read_file", "a.txt", ok=False, seconds=0.5))
+    relay.feed_news(ToolProgress("c", "read_file", "a.txt"))
+    relay.feed_news(ToolProgress("c", "read_file", "a.txt", ok=False, seconds=0.5))
     relay.feed_text("Nothing there.")
     relay.close()
     assert got == [

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from hermes_desktop.gateway.turns import turn_places
-from hermes_desktop.gateway.turns.turn_places import TurnPlace, WaitingTurns
+from hermes_desktop.gateway.turns.turn_places import SlotLender, TurnSlot
 
 pytestmark = pytest.mark.asyncio
 
@@ -17,7 +17,7 @@ async def rounds() -> None:
 
 async def test_lent_and_taken_back() -> None:
     slots = asyncio.Semaphore(1)
-    async with TurnPlace(slots) as place:
+    async with TurnSlot(slots) as place:
         assert slots.locked()
         place.wait(lend=True)
         assert place.lent
@@ -30,9 +30,9 @@ async def test_lent_and_taken_back() -> None:
 
 async def test_who_goes_on_does_not_wait_for_its_place() -> None:
     slots = asyncio.Semaphore(1)
-    async with TurnPlace(slots) as place:
+    async with TurnSlot(slots) as place:
         place.wait(lend=True)
-        async with TurnPlace(slots):
+        async with TurnSlot(slots):
             place.go_on()
             await rounds()
         await rounds()
@@ -42,22 +42,22 @@ async def test_who_goes_on_does_not_wait_for_its_place() -> None:
 
 async def test_a_turn_that_ends_without_its_place_takes_none() -> None:
     slots = asyncio.Semaphore(1)
-    other = TurnPlace(slots)
-    async with TurnPlace(slots) as place:
+    other = TurnSlot(slots)
+    async with TurnSlot(slots) as place:
         place.wait(lend=True)
         await other.__aenter__()
         place.go_on()
         await rounds()
     await other.__aexit__(None, None, None)
     assert not slots.locked()
-    async with TurnPlace(slots) as place:
+    async with TurnSlot(slots) as place:
         place.wait(lend=True)
     assert not slots.locked()
 
 
 async def test_two_waits_of_one_turn() -> None:
     slots = asyncio.Semaphore(1)
-    async with TurnPlace(slots) as place:
+    async with TurnSlot(slots) as place:
         place.wait(lend=True)
         place.wait(lend=True)
         place.go_on()
@@ -72,8 +72,8 @@ async def test_only_so_many_are_lent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turn_places, "MOST_LENT", 1)
     slots = asyncio.Semaphore(2)
     told: list[tuple[str, bool]] = []
-    waiting = WaitingTurns(lambda key, waits: told.append((key, waits)))
-    async with TurnPlace(slots) as first, TurnPlace(slots) as second:
+    waiting = SlotLender(lambda key, waits: told.append((key, waits)))
+    async with TurnSlot(slots) as first, TurnSlot(slots) as second:
         waiting.places = {"a": first, "b": second}
         for key in ("a", "b", "gone"):
             waiting._changed(key, waits=True)

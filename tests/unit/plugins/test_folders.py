@@ -10,9 +10,9 @@ import pytest
 
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.plugins import contents, discovery
-from hermes_desktop.plugins.consents import Consent, ConsentFile, standing_of
+from hermes_desktop.plugins.consents import Consent, ConsentFile, consent_state
 from hermes_desktop.plugins.contents import UnreadableError, read_contents
-from hermes_desktop.plugins.needed_modules import Needs, needs_of
+from hermes_desktop.plugins.needed_modules import MissingModules, missing_modules
 from tests.fakes.plugin_folders import enable, entries, loaded, plugin, survey
 from tests.fakes.program import CHECKOUT
 
@@ -88,27 +88,30 @@ def test_what_is_too_big_or_may_not_be_read_says_so(
 @pytest.mark.parametrize(
     ("code", "needs"),
     [
-        ("import json, os.path\nfrom urllib import request", Needs()),
-        ("import hermes_cli.plugins", Needs(("hermes_cli",))),
-        ("class A:\n    from gateway import run", Needs(("gateway",))),
-        ("def f():\n    import tools.x", Needs((), ("tools",))),
-        ("async def f():\n    async with x:\n        import tools", Needs((), ("tools",))),
-        ("if x:\n    import tools", Needs((), ("tools",))),
-        ("try:\n    import tools\nexcept ImportError:\n    import agent", Needs((), ("agent",))),
-        ("try:\n    import tools\nfinally:\n    x = 1", Needs(("tools",))),
-        ("try:\n    import tools\nexcept (OSError, Exception):\n    pass", Needs()),
-        ("try:\n    import tools\nexcept ValueError:\n    pass", Needs(("tools",))),
-        ("import tools\ndef f():\n    import tools", Needs(("tools",))),
-        ("import no_such_module_anywhere", Needs(("no_such_module_anywhere",))),
-        ("from .. import x", Needs(("..",))),
-        ("from .sub.deep import x", Needs(("run_agent",))),
-        ("from . import sub", Needs()),
-        ("from .lazy import x", Needs((), ("toolsets",))),
-        ("match x:\n    case 1:\n        import tools", Needs((), ("tools",))),
-        ("import __main__, sys", Needs()),
+        ("import json, os.path\nfrom urllib import request", MissingModules()),
+        ("import hermes_cli.plugins", MissingModules(("hermes_cli",))),
+        ("class A:\n    from gateway import run", MissingModules(("gateway",))),
+        ("def f():\n    import tools.x", MissingModules((), ("tools",))),
+        ("async def f():\n    async with x:\n        import tools", MissingModules((), ("tools",))),
+        ("if x:\n    import tools", MissingModules((), ("tools",))),
+        (
+            "try:\n    import tools\nexcept ImportError:\n    import agent",
+            MissingModules((), ("agent",)),
+        ),
+        ("try:\n    import tools\nfinally:\n    x = 1", MissingModules(("tools",))),
+        ("try:\n    import tools\nexcept (OSError, Exception):\n    pass", MissingModules()),
+        ("try:\n    import tools\nexcept ValueError:\n    pass", MissingModules(("tools",))),
+        ("import tools\ndef f():\n    import tools", MissingModules(("tools",))),
+        ("import no_such_module_anywhere", MissingModules(("no_such_module_anywhere",))),
+        ("from .. import x", MissingModules(("..",))),
+        ("from .sub.deep import x", MissingModules(("run_agent",))),
+        ("from . import sub", MissingModules()),
+        ("from .lazy import x", MissingModules((), ("toolsets",))),
+        ("match x:\n    case 1:\n        import tools", MissingModules((), ("tools",))),
+        ("import __main__, sys", MissingModules()),
     ],
 )  # fmt: skip
-def test_what_is_needed(code: str, needs: Needs) -> None:
+def test_what_is_needed(code: str, needs: MissingModules) -> None:
     sources = {
         "__init__.py": code.encode(),
         "sub/__init__.py": b"",
@@ -118,14 +121,14 @@ def test_what_is_needed(code: str, needs: Needs) -> None:
         "later.py": b"import toolsets",
         "tests.py": b"import tools",
     }
-    assert needs_of(sources) == needs
+    assert missing_modules(sources) == needs
 
 
 @pytest.mark.parametrize(
     "code", [b"def", b"\x00", b"# coding: nonsense\nx = 1", b"\xff\xfe", b"(" * 5000]
 )
 def test_what_is_no_python_says_so(code: bytes) -> None:
-    assert needs_of({"__init__.py": code}).broken.startswith("__init__.py is no Python")
+    assert missing_modules({"__init__.py": code}).broken.startswith("__init__.py is no Python")
 
 
 # -------------------------------------------------------------------------------------- manifests
@@ -172,11 +175,11 @@ def test_answers_are_kept_side_by_side_by_two_processes(tmp_path: Path) -> None:
 
 def test_an_answer_is_about_one_thing_in_one_place() -> None:
     consent = Consent("k", "/p", "d")
-    assert standing_of(consent, "/p", "d") == "given"
-    assert standing_of(consent, "/q", "d") == "changed"
-    assert standing_of(consent, "/p", "e") == "changed"
-    assert standing_of(None, "/p", "d") == "none"
-    assert standing_of(Consent("k", "/p", "d", given=False), "/p", "d") == "refused"
+    assert consent_state(consent, "/p", "d") == "given"
+    assert consent_state(consent, "/q", "d") == "changed"
+    assert consent_state(consent, "/p", "e") == "changed"
+    assert consent_state(None, "/p", "d") == "none"
+    assert consent_state(Consent("k", "/p", "d", given=False), "/p", "d") == "refused"
 
 
 def test_an_answer_that_cannot_be_kept_says_so(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop import plugins
-from hermes_desktop.plugins.hooks import MAX_OVERRUNS, HookRegistry, giving_reason
+from hermes_desktop.plugins.hooks import MAX_OVERRUNS, HookRegistry, boundary_reason_set
 from tests.fakes.clock import MovableClock
 
 
@@ -105,7 +105,7 @@ def test_the_reason_of_a_boundary_stands_beside_the_call() -> None:
     take_back = plugins.register_hook(
         "on_session_reset", lambda **_: seen.append(plugins.boundary_reason())
     )
-    with giving_reason("idle"):
+    with boundary_reason_set("idle"):
         plugins.invoke_hook("on_session_reset", session_id="s", platform="telegram")
     plugins.invoke_hook("on_session_reset", session_id="s", platform="telegram")
     take_back()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
-from hermes_desktop.agent.providers.standing_by import StandingBy
+from hermes_desktop.agent.providers.standing_by import FallbackProvider
 from hermes_desktop.core.errors import NotConfiguredError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
@@ -69,7 +69,7 @@ fallback_model: {provider: groq, model: llama}
 
 
 @pytest.mark.parametrize(
-    ("config", "kind"), [(BOTH, StandingBy), (ALONE, OpenAICompatibleProvider)]
+    ("config", "kind"), [(BOTH, FallbackProvider), (ALONE, OpenAICompatibleProvider)]
 )
 def test_agents_are_made_so(tmp_path: Path, config: str, kind: type) -> None:
     (tmp_path / "config.yaml").write_text(config, encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.services.sessions.clock_trust import ClockNote, ClockTrust
+from hermes_desktop.services.sessions.clock_trust import ClockCheck, ClockNote
 from tests.fakes.clock import MovableClock
 
 DAY = 86_400.0
@@ -13,7 +13,7 @@ class Run:
 
     def __init__(self) -> None:
         self.clock = MovableClock()
-        self.trust = ClockTrust(self.clock, self.clock.monotonic, ClockNote())
+        self.trust = ClockCheck(self.clock, self.clock.monotonic, ClockNote())
 
     def look_for(self, seconds: float) -> set[bool]:
         """Look every hour, and say what was found."""
@@ -25,7 +25,7 @@ class Run:
 
     def restart(self) -> None:
         note = ClockNote.of(self.trust.note.text)
-        self.trust = ClockTrust(self.clock, self.clock.monotonic, note)
+        self.trust = ClockCheck(self.clock, self.clock.monotonic, note)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_small_corrections_are_no_jump(run: Run) -> None:
 
 def test_a_computer_that_slept_has_not_jumped() -> None:
     clock, slept = MovableClock(), [0.0]
-    trust = ClockTrust(clock, lambda: clock.monotonic() + slept[0], ClockNote())
+    trust = ClockCheck(clock, lambda: clock.monotonic() + slept[0], ClockNote())
     assert trust.look()
     slept[0] = 60 * DAY
     clock.jump(60 * DAY)
@@ -77,7 +77,7 @@ def test_a_computer_that_slept_has_not_jumped() -> None:
 
 def test_where_no_clock_counts_sleep_a_month_may_have_been_slept() -> None:
     clock = MovableClock()
-    trust = ClockTrust(clock, None, ClockNote())
+    trust = ClockCheck(clock, None, ClockNote())
     assert trust.look()
     clock.jump(20 * DAY)
     assert trust.look()

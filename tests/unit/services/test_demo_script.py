@@ -11,8 +11,8 @@ from hermes_desktop.core.files.shipped_files import shipped_path
 from hermes_desktop.services.assembly.demo_script import (
     DemoSession,
     Script,
-    put_into_time,
     read_scripts,
+    schedule_sessions,
 )
 
 NOW = 1_800_000_000.0
@@ -25,17 +25,17 @@ def scripts() -> list[Script]:
 
 def one(messages: Sequence[Any] = (), **fields: Any) -> DemoSession:
     script = {"name": "x", "source": "cli", "minutes": 5, "messages": messages, **fields}
-    (session,) = put_into_time([script], NOW)
+    (session,) = schedule_sessions([script], NOW)
     return session
 
 
 def test_the_same_every_time(scripts: list[Script]) -> None:
-    assert put_into_time(scripts, NOW) == put_into_time(scripts, NOW)
+    assert schedule_sessions(scripts, NOW) == schedule_sessions(scripts, NOW)
 
 
 @pytest.mark.parametrize("now", [NOW, NOW + 43_211, NOW + 86_400 * 200.5])
 def test_nothing_lies_in_the_future_and_times_go_up(scripts: list[Script], now: float) -> None:
-    sessions = put_into_time(scripts, now)
+    sessions = schedule_sessions(scripts, now)
 
     assert [one.started_at for one in sessions] == sorted(one.started_at for one in sessions)
     for session in sessions:
@@ -48,7 +48,7 @@ def test_nothing_lies_in_the_future_and_times_go_up(scripts: list[Script], now: 
 
 @pytest.mark.parametrize("now", [NOW, NOW + 43_211, NOW + 86_400 * 200.5])
 def test_parents_come_before_their_children(scripts: list[Script], now: float) -> None:
-    sessions = put_into_time(scripts, now)
+    sessions = schedule_sessions(scripts, now)
     position = {session.script["name"]: number for number, session in enumerate(sessions)}
 
     for session in sessions:
@@ -58,7 +58,7 @@ def test_parents_come_before_their_children(scripts: list[Script], now: float) -
 
 
 def test_local_times_of_day() -> None:
-    (session,) = put_into_time(
+    (session,) = schedule_sessions(
         [{"name": "x", "source": "cli", "days": 3, "at": "18:40", "messages": []}], NOW
     )
 

@@ -14,8 +14,8 @@ from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.gateway.sessions.session_records import SessionSource
 from hermes_desktop.services.assembly.forgetting_preview import (
     FRESH_S,
-    Forgetting,
-    ForgettingPreview,
+    RetentionCounts,
+    RetentionPreview,
 )
 from hermes_desktop.services.settings.settings_book import Change, SettingsBook
 from hermes_desktop.state import SessionDB
@@ -42,7 +42,7 @@ class Home:
             )
             self.clock.advance(10 * DAY)
         self.clock.advance(-10 * DAY)
-        self.preview = ForgettingPreview(self.paths, self.db, self.clock)
+        self.preview = RetentionPreview(self.paths, self.db, self.clock)
 
     def store(self) -> SessionStore:
         """As the gateway reads it, with the settings as they stand in the files."""
@@ -51,7 +51,7 @@ class Home:
         store.list_sessions()  # the gateway looks before it forgets
         return store
 
-    def with_values(self, **values: object) -> Forgetting:
+    def with_values(self, **values: object) -> RetentionCounts:
         changes = [Change(key.replace("__", "."), value) for key, value in values.items()]
         return self.preview.count_now(self.book.wished(changes))
 
@@ -102,7 +102,7 @@ def test_what_is_kept_is_not_counted(home: Home) -> None:
     home.clock.advance(200 * DAY)
     said = home.with_values(session_store_max_age_days=90).chats
     assert said.count == 9
-    busy = ForgettingPreview(home.paths, home.db, home.clock, has_work=lambda _: True)
+    busy = RetentionPreview(home.paths, home.db, home.clock, has_work=lambda _: True)
     assert busy.count_now(home.book.wished([])).chats.count == 0
     busy.close()
 
@@ -215,7 +215,7 @@ def test_a_count_that_was_cancelled_holds_no_other_up(home: Home) -> None:
 def test_a_home_without_chats(tmp_path: Path) -> None:
     paths, clock = HermesPaths(tmp_path, tmp_path), MovableClock()
     db = SessionDB(paths.state_db, clock=clock)
-    preview = ForgettingPreview(paths, db, clock)
+    preview = RetentionPreview(paths, db, clock)
     found = preview.count_now(SettingsBook(paths, {}, clock).wished([]))
     assert (found.chats.chats, found.chats.count, found.stored.sessions) == (0, 0, 0)
     assert [rule.kind for rule in found.rules] == ["all"]

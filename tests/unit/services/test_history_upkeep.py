@@ -16,7 +16,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.assembly.history_upkeep import (
     FIRST_S,
     LOOK_S,
-    HistoryUpkeep,
+    HistoryMaintenance,
     last_prune,
 )
 from hermes_desktop.services.settings.history_options import UpkeepSettings
@@ -44,8 +44,8 @@ class Stage:
         self.reason = ""
         self.upkeep = self.start()
 
-    def start(self) -> HistoryUpkeep:
-        return HistoryUpkeep(
+    def start(self) -> HistoryMaintenance:
+        return HistoryMaintenance(
             self.paths,
             self.db,
             self.worker,

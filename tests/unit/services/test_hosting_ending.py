@@ -10,11 +10,16 @@ from hermes_desktop.gateway.runtime_files.identity_events import (
     StopRequested,
 )
 from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
-from hermes_desktop.services.hosting.hosting_ending import Ending, EndingWish, asked_by, forced_by
+from hermes_desktop.services.hosting.hosting_ending import (
+    Ending,
+    StopRequests,
+    forced_ending,
+    requested_ending,
+)
 
 PERSON = Ending("person", 100.0)
 RESTART = Ending("person", 100.0, comes_back=True)
-OUTSIDE = asked_by(StopRequested("stop", 60.0))
+OUTSIDE = requested_ending(StopRequested("stop", 60.0))
 
 
 def test_a_stop_from_outside_has_its_deadline_and_drains_until_a_second_before() -> None:
@@ -22,7 +27,9 @@ def test_a_stop_from_outside_has_its_deadline_and_drains_until_a_second_before()
     assert OUTSIDE.stopped_from_outside
     assert OUTSIDE.from_outside
     assert "command line" in OUTSIDE.words
-    assert not asked_by(StopRequested("restart", 60.0, comes_back=True)).stopped_from_outside
+    assert not requested_ending(
+        StopRequested("restart", 60.0, comes_back=True)
+    ).stopped_from_outside
 
 
 @pytest.mark.parametrize(
@@ -35,7 +42,7 @@ def test_a_stop_from_outside_has_its_deadline_and_drains_until_a_second_before()
     ],
 )
 def test_without_an_identity_there_is_no_time_and_nothing_to_give_back(event, cause, words) -> None:
-    ending = forced_by(event, 5.0)
+    ending = forced_ending(event, 5.0)
 
     assert (ending.cause, ending.drain_until, ending.deadline) == (cause, 5.0, 5.0)
     assert ending.identity_gone
@@ -49,7 +56,7 @@ def test_without_an_identity_there_is_no_time_and_nothing_to_give_back(event, ca
         (RESTART, OUTSIDE, "stop", False),
         (OUTSIDE, RESTART, "stop", False),
         (RESTART, RESTART, "person", True),
-        (OUTSIDE, forced_by(HardStop(None, "…"), 5.0), "stop", False),
+        (OUTSIDE, forced_ending(HardStop(None, "…"), 5.0), "stop", False),
     ],
 )
 def test_of_two_wishes_the_quicker_counts_and_both_must_want_it_back(
@@ -65,7 +72,7 @@ def test_of_two_wishes_the_quicker_counts_and_both_must_want_it_back(
 
 @pytest.mark.asyncio
 async def test_who_waits_hears_of_the_first_wish_and_of_later_ones() -> None:
-    wish = EndingWish()
+    wish = StopRequests()
     asked = asyncio.ensure_future(wish.asked())
     with pytest.raises(RuntimeError):
         wish.now()

@@ -14,7 +14,7 @@ from hermes_desktop.gateway.platforms.registry import NOT_SERVED, AdapterRegistr
 from hermes_desktop.gateway.runtime_files.identity_events import ForeignGateway, NotHere
 from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 from hermes_desktop.services.hosting import hosting_words
-from hermes_desktop.services.hosting.hosting_outlook import HostingOutlook
+from hermes_desktop.services.hosting.hosting_outlook import StartChecks
 from hermes_desktop.state.records.records import StoreCondition
 from tests.fakes.clock import MovableClock
 
@@ -68,10 +68,8 @@ def test_waiting_is_counted() -> None:
     assert hosting_words.waiting_words(2, -1.0) == "Waiting for 2 replies, 0 s left."
 
 
-def outlook(
-    home: Path, *, condition: StoreCondition | None = None, **environ: str
-) -> HostingOutlook:
-    return HostingOutlook(
+def outlook(home: Path, *, condition: StoreCondition | None = None, **environ: str) -> StartChecks:
+    return StartChecks(
         HermesPaths(home, home),
         environ,
         SecretRedactor(),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_desktop.services.transfer.import_cleaning import Loss, cleaned, imported_folder
+from hermes_desktop.services.transfer.import_cleaning import LostValue, cleaned, imported_folder
 
 MAY = 1_777_644_634.0
 
@@ -76,4 +76,4 @@ def test_anything_in_a_field_is_taken_or_named(fields: dict[str, Any]) -> None:
     kept, lost = cleaned({"id": "a", **fields})
     for name in ("started_at", "ended_at"):
         assert kept.get(name) is None or isinstance(kept[name], float)
-    assert all(isinstance(each, Loss) and each.text for each in lost)
+    assert all(isinstance(each, LostValue) and each.text for each in lost)

@@ -14,7 +14,7 @@ from hermes_desktop.services.hosting.gateway_host import HostSetup
 from hermes_desktop.services.login.login_macos import LaunchAgent
 from hermes_desktop.services.login.login_start import (
     LoginCommand,
-    NoEntry,
+    UnavailableEntry,
     login_command,
     this_program,
 )
@@ -231,7 +231,7 @@ def test_each_system_has_its_own(tmp_path: Path, system: str) -> None:
     assert type(found) is {"linux": AutostartFile, "darwin": LaunchAgent}[system]
     assert not found.is_on()
     nobody = login_entry(paths, {}, system=system)
-    assert type(nobody) is NoEntry
+    assert type(nobody) is UnavailableEntry
     with pytest.raises(RefusedError):
         nobody.turn_on()
 

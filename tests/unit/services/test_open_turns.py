@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
-from hermes_desktop.core.concurrency.keyed_locks import GivenUpError
+from hermes_desktop.core.concurrency.keyed_locks import WaitAbandonedError
 from hermes_desktop.core.errors import StillBusyError
 from hermes_desktop.services.sessions.foreign_wait import ForeignWait
-from hermes_desktop.services.sessions.open_turns import FRESH_S, OpenTurn, OpenTurns
+from hermes_desktop.services.sessions.open_turns import FRESH_S, ForeignTurns, OpenTurn
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 from hermes_desktop.state.database.holders import Holder
@@ -45,8 +45,8 @@ def test_a_prompt_without_a_reply_is_open_only_while_a_foreign_program_has_the_f
 ) -> None:
     db.append_message("s", "user", "Which  train?")
     clock.advance(7)
-    assert OpenTurns(db, clock, holders=nobody).find("s") is None
-    found = OpenTurns(db, clock, holders=hermes).find("s")
+    assert ForeignTurns(db, clock, holders=nobody).find("s") is None
+    found = ForeignTurns(db, clock, holders=hermes).find("s")
     assert found == OpenTurn("Which train?", "hermes (process 12)", age_s=7.0)
     assert str(found) == (
         "“Which train?” got its latest news 7 s ago, and hermes (process 12) may be at it"
@@ -56,7 +56,7 @@ def test_a_prompt_without_a_reply_is_open_only_while_a_foreign_program_has_the_f
 def test_a_reply_an_end_and_five_minutes_of_silence_close_it(
     db: SessionDB, clock: MovableClock
 ) -> None:
-    turns = OpenTurns(db, clock, holders=hermes)
+    turns = ForeignTurns(db, clock, holders=hermes)
     db.append_message("s", "user", "Which train?")
     clock.advance(FRESH_S)
     assert turns.find("s") is None
@@ -76,7 +76,7 @@ def test_real_processes_are_found_and_this_one_does_not_count(
     db: SessionDB, clock: MovableClock
 ) -> None:
     db.append_message("s", "user", "Which train?")
-    turns = OpenTurns(db, clock)
+    turns = ForeignTurns(db, clock)
     assert turns.find("s") is None
     with foreign_program(db.db_path) as program:
         assert f"(process {program.process.pid})" in str(turns.find("s"))
@@ -89,7 +89,7 @@ def test_one_of_ours_is_known_by_its_lock(
     locks = ConversationLocks(db, tmp_path / "desktop", "a test")
     held = locks.attempt("s")
     held.try_now()
-    turns = OpenTurns(db, clock, locks, holders=nobody)
+    turns = ForeignTurns(db, clock, locks, holders=nobody)
     assert turns.find("s") is None, "this process knows its own turns"
     owner = tmp_path / "desktop" / "turns" / "s.turn"
     owner.write_text('{"pid": 77, "program": "hermes-desktop chat"}')
@@ -105,7 +105,7 @@ def test_what_a_turn_of_ours_left_without_a_reply_is_nobodys_turn(
     db: SessionDB, clock: MovableClock, tmp_path: Path
 ) -> None:
     locks = ConversationLocks(db, tmp_path / "desktop", "a test")
-    turns = OpenTurns(db, clock, locks, holders=hermes)
+    turns = ForeignTurns(db, clock, locks, holders=hermes)
     held = locks.attempt("s")
     held.try_now()
     db.append_message("s", "user", "Which train?")
@@ -131,7 +131,7 @@ def test_what_a_killed_turn_of_ours_left_is_nobodys_turn(
     (folder / "s.turn").write_text('{"pid": 1, "program": "a killed program"}')
     db.append_message("s", "user", "Which train?")
     locks = ConversationLocks(db, tmp_path / "desktop", "a test")
-    turns = OpenTurns(db, clock, locks, holders=hermes)
+    turns = ForeignTurns(db, clock, locks, holders=hermes)
     assert turns.foreign("s") is not None
     held = locks.attempt(first)
     assert held.try_now()
@@ -157,7 +157,7 @@ def test_a_lease_of_newer_hermes_is_read_and_never_written(
     db._execute_write(
         lambda conn: conn.execute("INSERT INTO session_turn_leases VALUES (?, ?, ?, ?)", lease)
     )
-    turns = OpenTurns(db, clock, holders=nobody)
+    turns = ForeignTurns(db, clock, holders=nobody)
     found = turns.find("tip")
     assert found == OpenTurn("", f"hermes (process {os.getpid()})", certain=True)
     assert turns.find("s") is None
@@ -179,7 +179,7 @@ class Waiting:
         self.ending = asyncio.Event()
         self._clock, self._step_s, self._db = clock, step_s, db
         self.readers = WorkerThreads("looks")
-        turns = OpenTurns(db, clock, holders=hermes)
+        turns = ForeignTurns(db, clock, holders=hermes)
         self.wait = ForeignWait(turns, self.readers, clock, self._tell, look_s=0.001)
 
     def _tell(self, turn: OpenTurn | None, left_s: float) -> None:
@@ -226,7 +226,7 @@ async def test_it_can_be_given_up(db: SessionDB, clock: MovableClock) -> None:
     db.append_message("s", "user", "Which train?")
     waiting = Waiting(db, clock, 1)
     waiting.on_look = waiting.ending.set  # type: ignore[method-assign]
-    with pytest.raises(GivenUpError):
+    with pytest.raises(WaitAbandonedError):
         await waiting.wait.pass_gate("s", waiting.ending)
     assert waiting.told[-1] == ("", 0)
     waiting.readers.close()

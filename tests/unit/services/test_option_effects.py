@@ -9,7 +9,7 @@ from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config.config_changes import changed_platforms, usable_now
+from hermes_desktop.gateway.config.config_changes import changed_platforms, split_live_changes
 from hermes_desktop.gateway.config.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
@@ -19,7 +19,7 @@ from hermes_desktop.services.settings.gateway_settings import running_config
 from hermes_desktop.services.settings.history_options import HISTORY_OPTIONS, UpkeepSettings
 from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
 from hermes_desktop.settings.config_file import read_config
-from hermes_desktop.settings.env_file import put_secret_back
+from hermes_desktop.settings.env_file import write_secret
 from hermes_desktop.settings.options import Effect, Option
 from hermes_desktop.settings.secret_options import SecretOption
 from hermes_desktop.state import SessionDB
@@ -80,7 +80,7 @@ def test_a_gateway_that_runs_takes_it(home: Home, option: Option) -> None:
     home.change(option)
     new = home.load()
     assert new != old, "nobody reads it"
-    swapped, waiting = usable_now(old, new)
+    swapped, waiting = split_live_changes(old, new)
     if option.effect is Effect.RESTART:
         assert (swapped, waiting) == (old, (option.key,))
         return
@@ -91,9 +91,9 @@ def test_a_gateway_that_runs_takes_it(home: Home, option: Option) -> None:
 
 @pytest.mark.parametrize("secret", GATEWAY_SECRETS, ids=lambda secret: secret.variable)
 def test_a_secret_concerns_its_own_platform(home: Home, secret: SecretOption) -> None:
-    put_secret_back(home.paths.env_file, secret.variable, "1234:first")
+    write_secret(home.paths.env_file, secret.variable, "1234:first")
     old = home.load()
-    put_secret_back(home.paths.env_file, secret.variable, "1234:second")
+    write_secret(home.paths.env_file, secret.variable, "1234:second")
     new = home.load()
     assert secret.effect is Effect.RECONNECT
     assert [platform.value for platform in changed_platforms(old, new)] == [secret.platform]

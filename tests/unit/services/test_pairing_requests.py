@@ -9,7 +9,7 @@ from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PairingChanged
 from hermes_desktop.gateway.access.pairing import PairingStore
-from hermes_desktop.services.hosting.pairing_requests import PairingRequests, WaitingUser
+from hermes_desktop.services.hosting.pairing_requests import PairingRequests, PairingRequestView
 from tests.fakes.clock import MovableClock
 
 
@@ -38,7 +38,7 @@ async def test_requests_are_shown_with_their_age_and_every_answer_is_news(tmp_pa
 
         ann, two, _ = waiting
         assert (await requests.approve("telegram", ann.entry_id)).user_id == "1"
-        assert await requests.deny("telegram", two.entry_id) == WaitingUser(
+        assert await requests.deny("telegram", two.entry_id) == PairingRequestView(
             "telegram", two.entry_id, "2", "", 90.0
         )
         await requests.approve_code("discord", str(code))

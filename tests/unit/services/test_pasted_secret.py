@@ -12,9 +12,9 @@ from hermes_desktop.services.secrets.platform_facts import PLATFORMS, SecretFact
 from hermes_desktop.services.secrets.secret_checks import checked_value
 from hermes_desktop.services.settings.pasted_secret import (
     LONGEST,
-    given_secret,
-    look_at_pasted,
     recognised,
+    validate_argument,
+    validate_pasted,
 )
 
 GOOD = "123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc"
@@ -25,7 +25,7 @@ PASSWORD = PLATFORMS["email"].secrets[0]
 
 @pytest.mark.parametrize("text", [GOOD, "1234567:" + "a" * 35])
 def test_a_good_one_is_taken_without_a_word(text: str) -> None:
-    found = look_at_pasted(text, TELEGRAM)
+    found = validate_pasted(text, TELEGRAM)
     assert (found.value, found.problem, found.note) == (text, "", "")
     assert text not in repr(found)
 
@@ -42,7 +42,7 @@ def test_a_good_one_is_taken_without_a_word(text: str) -> None:
     ],
 )
 def test_what_came_along_is_left_out_and_said(text: str, note: str) -> None:
-    found = look_at_pasted(text, TELEGRAM)
+    found = validate_pasted(text, TELEGRAM)
     assert found.value == GOOD
     assert found.problem == ""
     assert note in found.note
@@ -67,39 +67,39 @@ def test_what_came_along_is_left_out_and_said(text: str, note: str) -> None:
     ],
 )
 def test_what_cannot_be_one_is_refused_and_never_repeated(text: str, problem: str) -> None:
-    found = look_at_pasted(text, TELEGRAM)
+    found = validate_pasted(text, TELEGRAM)
     assert found.value == ""
     assert problem in found.problem
     assert GOOD not in found.problem
 
 
 def test_an_unusual_one_is_taken_with_a_remark() -> None:
-    found = look_at_pasted("123:abc", TELEGRAM)
+    found = validate_pasted("123:abc", TELEGRAM)
     assert found.value == "123:abc"
     assert found.note.startswith("This looks unusual. It usually looks like 123456789:AAE…")
 
 
 def test_it_is_said_where_another_ones_token_belongs() -> None:
-    assert look_at_pasted(SLACK, TELEGRAM).belongs_to == "SLACK_BOT_TOKEN"
+    assert validate_pasted(SLACK, TELEGRAM).belongs_to == "SLACK_BOT_TOKEN"
     slack_app = PLATFORMS["slack"].secrets[1]
-    found = look_at_pasted(SLACK, slack_app)
+    found = validate_pasted(SLACK, slack_app)
     assert found.problem == "This looks like a Slack bot token; a Slack app token goes here."
 
 
 def test_passwords_may_hold_blanks_and_any_letters() -> None:
     for text in ("abcd efgh ijkl mnop", "pässwörd", GOOD):
-        assert look_at_pasted(text, PASSWORD).value == text
-    assert look_at_pasted("two\nlines", PASSWORD).problem
+        assert validate_pasted(text, PASSWORD).value == text
+    assert validate_pasted("two\nlines", PASSWORD).problem
 
 
 def test_nothing_is_no_mistake() -> None:
-    assert look_at_pasted("", TELEGRAM).problem == ""
+    assert validate_pasted("", TELEGRAM).problem == ""
 
 
 @given(st.text(max_size=80))
 def test_whatever_is_pasted_what_is_taken_can_be_kept(text: str) -> None:
     for facts in (TELEGRAM, PASSWORD, SecretFacts("X_TOKEN", "Token")):
-        found = look_at_pasted(text, facts)
+        found = validate_pasted(text, facts)
         assert not (found.value and found.problem)
         assert found.value == found.value.strip()
         assert found.value.isprintable()
@@ -144,7 +144,7 @@ def test_shapes_of_different_platforms_are_told_apart() -> None:
     ],
 )
 def test_what_surrounds_any_key_is_left_out_and_said(text: str, note: str) -> None:
-    found = given_secret("OPENROUTER_API_KEY", text)
+    found = validate_argument("OPENROUTER_API_KEY", text)
     assert found.value == "sk-or-quoted"
     assert note in found.note
 
@@ -162,14 +162,14 @@ def test_what_surrounds_any_key_is_left_out_and_said(text: str, note: str) -> No
 )
 def test_a_key_with_an_odd_character_is_refused_with_its_name(text: str, named: str) -> None:
     with pytest.raises(UsageError) as caught:
-        given_secret("OPENROUTER_API_KEY", text)
+        validate_argument("OPENROUTER_API_KEY", text)
     assert named in caught.value.detail
     assert "sk-or" not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ['"geheim"', "Bär enter", "A_B=c", "geheim\u043e"])
 def test_a_password_may_hold_what_a_key_may_not(text: str) -> None:
-    assert given_secret("DATABASE_PASSWORD", text).value == text
+    assert validate_argument("DATABASE_PASSWORD", text).value == text
 
 
 @pytest.mark.parametrize("value", ['"sk-or"', "Bearer sk", "A_KEY=sk", "s\u043ek"])

@@ -10,13 +10,13 @@ from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.services.settings.gateway_settings import load_gateway_config
 from hermes_desktop.services.settings.platform_settings import (
     HomeStanding,
-    ListedPeople,
-    PlatformBook,
+    PlatformSettingsRepository,
+    VariableAllowlist,
 )
 
 
-def book(home: Path, **environ: str) -> PlatformBook:
-    return PlatformBook(HermesPaths(home, home), environ)
+def book(home: Path, **environ: str) -> PlatformSettingsRepository:
+    return PlatformSettingsRepository(HermesPaths(home, home), environ)
 
 
 def test_an_empty_home_says_nothing_and_gets_no_file(tmp_path: Path) -> None:
@@ -33,8 +33,8 @@ def test_lists_of_variables_say_where_they_are(tmp_path: Path) -> None:
     )
     found = book(tmp_path, TELEGRAM_ALLOWED_USERS="9", GATEWAY_ALLOW_ALL_USERS="no").look()
     assert found["telegram"].listed == (
-        ListedPeople("TELEGRAM_ALLOWED_USERS", "environment", ("9",)),
-        ListedPeople("GATEWAY_ALLOWED_USERS", ".env", ("boss",)),
+        VariableAllowlist("TELEGRAM_ALLOWED_USERS", "environment", ("9",)),
+        VariableAllowlist("GATEWAY_ALLOWED_USERS", ".env", ("boss",)),
     )
     assert found["discord"].everybody == (("DISCORD_ALLOW_ALL_USERS", ".env"),)
     assert found["telegram"].everybody == ()

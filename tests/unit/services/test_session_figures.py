@@ -8,7 +8,7 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
-from hermes_desktop.services.agents.session_figures import SessionFigures
+from hermes_desktop.services.agents.session_figures import SessionStatistics
 from hermes_desktop.state import SessionDB
 
 
@@ -16,7 +16,7 @@ def test_it_counts_the_prompt_that_is_sent(tmp_path: Path) -> None:
     db = SessionDB(tmp_path / "state.db")
     paths = HermesPaths(tmp_path, tmp_path)
     builder = AgentBuilder(paths, db, SecretRedactor(), {}, offline=True, clock=SystemClock())
-    figures = SessionFigures(db, builder)
+    figures = SessionStatistics(db, builder)
 
     def tokens(session_id: str) -> int:
         found = asyncio.run(figures.context(session_id))

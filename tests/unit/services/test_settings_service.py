@@ -19,7 +19,7 @@ from hermes_desktop.services.settings.settings_book import OPTIONS, Change, Sett
 from hermes_desktop.services.settings.settings_service import SettingsService, build_settings
 from hermes_desktop.settings.config_store import ChangedElsewhereError
 from hermes_desktop.settings.options import InvalidValueError
-from hermes_desktop.settings.plain_secrets import PlainSecrets
+from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import KeyringSecretStore
@@ -54,7 +54,9 @@ class Stage:
         self.keyring = FakeKeyring()
         index = SecretIndex(self.paths.desktop_dir)
         self.store = KeyringSecretStore(index, "x", self.clock, open_keyring=lambda: self.keyring)
-        environ = EnvironmentWithSecrets({"HOME": str(home)}, self.store, PlainSecrets(index))
+        environ = EnvironmentWithSecrets(
+            {"HOME": str(home)}, self.store, PlainTextSecretStore(index)
+        )
         self.settings: SettingsService = build_settings(
             self.paths, environ, self.clock, self.gateway, self.bus
         )
@@ -215,11 +217,11 @@ async def test_what_was_removed_comes_back_once(stage: Stage) -> None:
     await stage.settings.remove_secret(TOKEN)
     assert stage.store.names() == frozenset()
     assert stage.settings.can_bring_back(TOKEN)
-    await stage.settings.bring_secret_back(TOKEN)
+    await stage.settings.restore_secret(TOKEN)
     assert stage.store.demand(TOKEN) == "1234567:secret"
     assert not stage.settings.can_bring_back(TOKEN)
     with pytest.raises(HermesError):
-        await stage.settings.bring_secret_back(TOKEN)
+        await stage.settings.restore_secret(TOKEN)
 
 
 @pytest.mark.asyncio
@@ -230,7 +232,7 @@ async def test_kept_in_the_clear_only_when_asked_for(stage: Stage) -> None:
     (view,) = [each for each in await stage.settings.look_at_secrets() if each.places]
     assert [place.where for place in view.places] == ["plain file"]
     await stage.settings.remove_secret(TOKEN)
-    await stage.settings.bring_secret_back(TOKEN)
+    await stage.settings.restore_secret(TOKEN)
     (view,) = [each for each in await stage.settings.look_at_secrets() if each.places]
     assert [place.where for place in view.places] == ["plain file"]
     await stage.settings.apply([], {TOKEN: "1234567:better"})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import BusyError, ConfigError
-from hermes_desktop.settings.careful_writing import CarefulFile, WrittenMeanwhileError
+from hermes_desktop.settings.careful_writing import ConcurrentWriteError, SharedFile
 from hermes_desktop.settings.config_patch import Edit
 from hermes_desktop.settings.config_store import ConfigStore
 from hermes_desktop.settings.env_file import set_env_line, set_env_lines
@@ -63,19 +63,19 @@ def test_a_file_that_is_meant_to_be_empty_is_waited_for_once(tmp_path: Path) -> 
 def test_what_was_written_after_reading_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("one")
-    file = CarefulFile(path, MovableClock())
+    file = SharedFile(path, MovableClock())
     before = file.read()
     path.write_text("theirs")
-    with pytest.raises(WrittenMeanwhileError):
+    with pytest.raises(ConcurrentWriteError):
         file.replace(b"ours", before)
     path.unlink()
-    with pytest.raises(WrittenMeanwhileError):
+    with pytest.raises(ConcurrentWriteError):
         file.replace(b"ours", before)
     file.replace(b"ours", None)
     assert [each.read_text() for each in tmp_path.iterdir()] == ["ours"]
 
 
-class Restless(CarefulFile):
+class Restless(SharedFile):
     """Somebody writes after every reading."""
 
     def read(self) -> bytes | None:

@@ -228,7 +228,7 @@ def _lines_of(edit: Edit, text: str) -> set[int]:
     chain: list[tuple[Node, Node, Node]] = []
     node = root
     for name in edit.path:
-        pairs = node.all_of(name)
+        pairs = node.pairs_with_key(name)
         if not pairs:
             break
         chain.append((node, *pairs[-1]))

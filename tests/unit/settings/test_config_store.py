@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import BusyError, ConfigError, RefusedError
-from hermes_desktop.settings.careful_writing import CarefulFile
+from hermes_desktop.settings.careful_writing import SharedFile
 from hermes_desktop.settings.config_patch import Edit
 from hermes_desktop.settings.config_store import ChangedElsewhereError, ConfigStore, Seen
-from hermes_desktop.settings.secret_marks import is_secret_key, masked, without_values
+from hermes_desktop.settings.secret_marks import is_secret_key, masked, remove_values
 from tests.fakes.clock import MovableClock
 
 BEFORE = "a: 1\nb:\n  c: 2\n"
@@ -37,7 +37,7 @@ def test_the_same_setting_changed_by_others_is_refused(store: ConfigStore, their
     assert store.file.read_text() == theirs
 
 
-class Meddled(CarefulFile):
+class Meddled(SharedFile):
     """Somebody writes between our reading and our replacing, so many times."""
 
     times = 1
@@ -177,4 +177,4 @@ def test_hidden_in_any_shape() -> None:
         "a: 1\n#  old_token: [secret]\n  # - 'api_key' = [secret]\n# key: ${R}\n# x: y\n"
     )
     assert masked("a: [") == "[secret]\n"
-    assert without_values("a: [ secret", {"secret"}) == "a: [ "
+    assert remove_values("a: [ secret", {"secret"}) == "a: [ "

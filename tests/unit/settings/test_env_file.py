@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.settings.env_file import (
     _with_line,
-    first_set,
+    layered_lookup,
     parse_env,
-    put_secret_back,
     read_env_file,
     set_env_line,
     take_out_secret,
+    write_secret,
 )
 
 
@@ -77,7 +77,7 @@ def test_a_folder_instead(tmp_path: Path) -> None:
 
 
 def test_the_first_place_with_something_in_it_wins() -> None:
-    lookup = first_set({"A": " ", "B": "1"}, {"A": "2", "B": "3"})
+    lookup = layered_lookup({"A": " ", "B": "1"}, {"A": "2", "B": "3"})
     assert (lookup("A"), lookup("B"), lookup("C")) == ("2", "1", None)
 
 
@@ -170,8 +170,8 @@ def test_a_secret_goes_and_comes_back(tmp_path: Path) -> None:
     path.chmod(0o640)
     take_out_secret(path, "A_TOKEN")
     assert path.read_bytes() == b"# mine\r\nB=1\r\n"
-    put_secret_back(path, "A_TOKEN", "plain")
-    put_secret_back(path, "B_TOKEN", "with blanks # and $signs")
+    write_secret(path, "A_TOKEN", "plain")
+    write_secret(path, "B_TOKEN", "with blanks # and $signs")
     assert path.read_bytes() == (
         b"# mine\r\nB=1\r\nA_TOKEN=plain\r\nB_TOKEN='with blanks # and $signs'\r\n"
     )
@@ -186,7 +186,7 @@ def test_a_secret_that_could_be_read_otherwise_stays_where_it_is(
     path = tmp_path / ".env"
     path.write_text("A=1\n")
     with pytest.raises(ConfigError, match="different ways"):
-        put_secret_back(path, "A_TOKEN", value)
+        write_secret(path, "A_TOKEN", value)
     assert path.read_text() == "A=1\n"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.settings.last_good import EMPTY_S, SETTLE_S, LastGoodConfig
+from hermes_desktop.settings.last_good import EMPTY_S, SETTLE_S, LastValidConfig
 from tests.fakes.clock import MovableClock
 
 
@@ -16,7 +16,7 @@ class Stage:
         self.file, self.clock = folder / "config.yaml", MovableClock()
         self.waited: list[float] = []
         self.meanwhile: list[str] = []
-        self.config = LastGoodConfig(self.file, self.clock, self.wait)
+        self.config = LastValidConfig(self.file, self.clock, self.wait)
 
     def wait(self, seconds: float) -> None:
         self.waited.append(seconds)

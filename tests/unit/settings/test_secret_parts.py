@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hermes_desktop.settings.secret_parts import (
     WINDOWS_LIMIT,
     DamagedSecretError,
-    InParts,
-    for_system,
+    SplittingKeyring,
+    keyring_for_platform,
 )
 from tests.fakes.keyring import FakeKeyring
 
@@ -43,19 +43,21 @@ def entries() -> ShortEntries:
 
 
 @pytest.fixture
-def keyring(entries: ShortEntries) -> InParts:
-    kept = for_system(entries, "win32")
-    assert isinstance(kept, InParts)
+def keyring(entries: ShortEntries) -> SplittingKeyring:
+    kept = keyring_for_platform(entries, "win32")
+    assert isinstance(kept, SplittingKeyring)
     return kept
 
 
 @pytest.mark.parametrize("system", ["linux", "darwin"])
 def test_other_systems_take_it_whole(entries: ShortEntries, system: str) -> None:
-    assert for_system(entries, system) is entries
+    assert keyring_for_platform(entries, system) is entries
 
 
 @pytest.mark.parametrize("length", [1, 1279, 1280])
-def test_what_fits_is_one_entry(entries: ShortEntries, keyring: InParts, length: int) -> None:
+def test_what_fits_is_one_entry(
+    entries: ShortEntries, keyring: SplittingKeyring, length: int
+) -> None:
     keyring.set_password(HOME, NAME, "x" * length)
     assert entries.values == {(HOME, NAME): "x" * length}
     assert keyring.get_password(HOME, NAME) == "x" * length
@@ -63,7 +65,7 @@ def test_what_fits_is_one_entry(entries: ShortEntries, keyring: InParts, length:
 
 @pytest.mark.parametrize("value", ["x" * 1281, "y" * 65_536, "é" * 1281, "🔑" * 641, "a🔑" * 900])
 def test_what_does_not_is_split_joined_and_removed_whole(
-    entries: ShortEntries, keyring: InParts, value: str
+    entries: ShortEntries, keyring: SplittingKeyring, value: str
 ) -> None:
     keyring.set_password(HOME, NAME, value)
     assert len(entries.values) > 2
@@ -76,7 +78,7 @@ def test_what_does_not_is_split_joined_and_removed_whole(
 @pytest.mark.parametrize("first", ["x" * 5000, "short"])
 @pytest.mark.parametrize("second", ["y" * 3000, "z"])
 def test_the_parts_of_an_older_value_go(
-    entries: ShortEntries, keyring: InParts, first: str, second: str
+    entries: ShortEntries, keyring: SplittingKeyring, first: str, second: str
 ) -> None:
     keyring.set_password(HOME, NAME, first)
     keyring.set_password(HOME, NAME, second)
@@ -91,7 +93,7 @@ def test_at_every_step_of_keeping_it_the_old_or_the_new_one_is_whole(before: str
     new = "n" * 4000
     for changes in range(12):
         entries = ShortEntries()
-        keyring = InParts(entries, WINDOWS_LIMIT)
+        keyring = SplittingKeyring(entries, WINDOWS_LIMIT)
         if before:
             keyring.set_password(HOME, NAME, before)
         entries.changes_left = changes
@@ -108,7 +110,7 @@ def test_at_every_step_of_keeping_it_the_old_or_the_new_one_is_whole(before: str
 def test_at_every_step_of_removing_it_it_is_whole_damaged_or_gone() -> None:
     for changes in range(8):
         entries = ShortEntries()
-        keyring = InParts(entries, WINDOWS_LIMIT)
+        keyring = SplittingKeyring(entries, WINDOWS_LIMIT)
         keyring.set_password(HOME, NAME, "o" * 4000)
         entries.changes_left = changes
         try:
@@ -124,7 +126,7 @@ def test_at_every_step_of_removing_it_it_is_whole_damaged_or_gone() -> None:
 
 
 def test_a_missing_or_foreign_part_is_damage_not_a_cut_token(
-    entries: ShortEntries, keyring: InParts
+    entries: ShortEntries, keyring: SplittingKeyring
 ) -> None:
     keyring.set_password(HOME, NAME, "x" * 3000)
     part = next(key for key in entries.values if key[1].endswith("/2"))
@@ -141,7 +143,7 @@ def test_a_missing_or_foreign_part_is_damage_not_a_cut_token(
 
 
 def test_what_looks_like_a_head_is_a_value_like_others(
-    entries: ShortEntries, keyring: InParts
+    entries: ShortEntries, keyring: SplittingKeyring
 ) -> None:
     keyring.set_password(HOME, NAME, "x" * 3000)
     head = entries.values[HOME, NAME]
@@ -152,7 +154,7 @@ def test_what_looks_like_a_head_is_a_value_like_others(
 @given(st.text(min_size=1, max_size=60), st.integers(min_value=2, max_value=9))
 def test_any_text_comes_back(value: str, units: int) -> None:
     entries = FakeKeyring()
-    keyring = InParts(entries, 2 * units)
+    keyring = SplittingKeyring(entries, 2 * units)
     keyring.set_password(HOME, NAME, value)
     assert keyring.get_password(HOME, NAME) == value
     parts = [text for (_, name), text in entries.values.items() if "/" in name]

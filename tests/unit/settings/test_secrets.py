@@ -13,7 +13,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.services.agents.agent_builder import read_agent_settings
 from hermes_desktop.services.settings.gateway_settings import load_gateway_config
-from hermes_desktop.settings.plain_secrets import PlainSecrets
+from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import (
@@ -48,7 +48,7 @@ class Desk:
         return store
 
     def environment(self, **process: str) -> EnvironmentWithSecrets:
-        return EnvironmentWithSecrets(process, self.store, PlainSecrets(self.index))
+        return EnvironmentWithSecrets(process, self.store, PlainTextSecretStore(self.index))
 
 
 @pytest.fixture
@@ -270,7 +270,7 @@ def test_a_service_without_a_keyring_is_told_from_one_that_is_locked(desk: Desk)
 
 
 def test_plain_ones_are_only_for_their_owner(desk: Desk) -> None:
-    plain = PlainSecrets(desk.index)
+    plain = PlainTextSecretStore(desk.index)
     plain.store(TOKEN, "in the clear")
     (file,) = desk.index.folder.glob("plain*.json")
     assert file.stat().st_mode & 0o777 == 0o600
@@ -282,19 +282,23 @@ def test_plain_ones_are_only_for_their_owner(desk: Desk) -> None:
 def test_plain_ones_of_several_processes_stand_side_by_side(desk: Desk) -> None:
     names = [f"TOKEN_{number}" for number in range(12)]
     threads = [
-        threading.Thread(target=PlainSecrets(desk.index).store, args=(name, f"in the clear {name}"))
+        threading.Thread(
+            target=PlainTextSecretStore(desk.index).store, args=(name, f"in the clear {name}")
+        )
         for name in names
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert PlainSecrets(desk.index).read() == {name: f"in the clear {name}" for name in names}
+    assert PlainTextSecretStore(desk.index).read() == {
+        name: f"in the clear {name}" for name in names
+    }
     assert desk.index.read("plain").keys() == set(names)
 
 
 def test_a_plain_file_that_makes_no_sense_is_not_written_over(desk: Desk) -> None:
-    plain = PlainSecrets(desk.index)
+    plain = PlainTextSecretStore(desk.index)
     plain.store(TOKEN, "in the clear")
     (file,) = desk.index.folder.glob("plain*.json")
     file.write_text(file.read_text()[:-5])

@@ -5,7 +5,7 @@ import pytest
 
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.connection import Patience
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))
 
@@ -23,8 +23,8 @@ def db(path: Path) -> Iterator[SessionDB]:
 
 
 @pytest.fixture
-def own(path: Path) -> Iterator[OwnStore]:
-    store = OwnStore(path.parent / "desktop" / "desktop.db", patience=IMPATIENT)
+def own(path: Path) -> Iterator[DesktopDatabase]:
+    store = DesktopDatabase(path.parent / "desktop" / "desktop.db", patience=IMPATIENT)
     yield store
     store.close()
 

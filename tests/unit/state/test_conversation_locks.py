@@ -71,11 +71,11 @@ def test_where_files_cannot_be_locked_turns_run_and_it_is_told_once(
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where the folder should be")
     locks = ConversationLocks(db, blocked, "a test")
-    assert locks.problem_to_tell() == ""
+    assert locks.take_problem() == ""
     first, second = locks.attempt("s"), locks.attempt("s")
     assert first.try_now()
     assert second.try_now()
     assert locks.owner("s") is None
-    assert "blocked" in locks.problem_to_tell()
-    assert locks.problem_to_tell() == ""
+    assert "blocked" in locks.take_problem()
+    assert locks.take_problem() == ""
     first.give_back()

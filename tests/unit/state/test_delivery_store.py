@@ -17,7 +17,7 @@ from hermes_desktop.state.shared_tables.delivery_table import (
     obligation_id,
 )
 from hermes_desktop.state.shared_tables.inbox_table import MOST_DONE
-from hermes_desktop.state.shared_tables.own_store import OWN_VERSION, OwnStore
+from hermes_desktop.state.shared_tables.own_store import OWN_VERSION, DesktopDatabase
 from tests.fakes.clock import MovableClock
 
 US, OTHER = Owner(11, 110), Owner(22, 220)
@@ -36,7 +36,7 @@ class Home:
             )
             self.db.close()
             self.db = SessionDB(folder / "state.db", clock=self.clock)
-        self.own = OwnStore(folder / "desktop" / "desktop.db")
+        self.own = DesktopDatabase(folder / "desktop" / "desktop.db")
 
     def store(self, owner: Owner = US) -> DeliveryStore:
         return DeliveryStore(self.db, self.own, lambda: owner, clock=self.clock)
@@ -176,10 +176,10 @@ def test_a_message_is_received_once(home: Home) -> None:
         store.receive(("telegram", "c1"), None, KEY, {}),
         store.receive(("telegram", "c1"), None, KEY, {}),
     ]
-    assert [each.id for each in store.not_dealt_with()] == [row, *others]
+    assert [each.id for each in store.unhandled_messages()] == [row, *others]
     store.finish(row)
     assert store.receive(("telegram", "c1"), "m1", KEY, {"text": "hello"}) is None
-    assert [each.id for each in store.not_dealt_with()] == others
+    assert [each.id for each in store.unhandled_messages()] == others
     assert b"hello" not in _texts(home)
 
 
@@ -205,7 +205,7 @@ def test_the_reply_that_nobody_noted(home: Home) -> None:
     row = store.receive(("telegram", "c1"), "m1", KEY, {})
     assert row is not None
     store.begin(row, "s1")
-    [begun] = store.not_dealt_with()
+    [begun] = store.unhandled_messages()
     assert (begun.state, begun.session_id, begun.began_at) == ("begun", "s1", home.clock.time())
     assert store.reply_to(begun, "m1") is None
     db.append_message("s1", role="user", content="hello", platform_message_id="m1")
@@ -230,7 +230,7 @@ def test_the_reply_in_the_continuation_of_a_conversation(home: Home) -> None:
     db.append_message("s2", role="assistant", content="summary")
     db.append_message("s2", role="user", content="hello", platform_message_id="m1")
     db.append_message("s2", role="assistant", content="hi")
-    [begun] = store.not_dealt_with()
+    [begun] = store.unhandled_messages()
     assert store.reply_to(begun, "m1") == "hi"
 
 
@@ -242,7 +242,7 @@ def test_ids_are_forgotten_after_a_week(home: Home) -> None:
     waiting = store.receive(("telegram", "c1"), "m2", KEY, {"text": "kept"})
     home.clock.advance(KEPT_S + 1)
     store.prune()
-    assert [each.id for each in store.not_dealt_with()] == [waiting]
+    assert [each.id for each in store.unhandled_messages()] == [waiting]
     assert store.receive(("telegram", "c1"), "m1", KEY, {}) is not None
     assert MOST_DONE == 5000
 
@@ -251,13 +251,13 @@ def test_an_adopted_message_is_ours(home: Home) -> None:
     row = home.store(OTHER).receive(("telegram", "c1"), "m1", KEY, {})
     assert row is not None
     home.store(US).adopt(row)
-    [found] = home.store().not_dealt_with()
+    [found] = home.store().unhandled_messages()
     assert found.owner == US
 
 
 def test_a_store_of_the_first_version_gets_what_it_lacks(tmp_path: Path) -> None:
     path = tmp_path / "desktop.db"
-    own = OwnStore(path)
+    own = DesktopDatabase(path)
     own.write(lambda _: None)
     own.close()
     with contextlib.closing(sqlite3.connect(path)) as conn:
@@ -265,7 +265,7 @@ def test_a_store_of_the_first_version_gets_what_it_lacks(tmp_path: Path) -> None
             conn.execute(f"DROP TABLE {name}")
         conn.execute("PRAGMA user_version = 1")
         conn.commit()
-    own = OwnStore(path)
+    own = DesktopDatabase(path)
     for name in ("inbox", "session_prompts"):
         count = f"SELECT count(*) FROM {name}"
         assert own.write(lambda conn, sql=count: conn.execute(sql).fetchone()[0]) == 0  # type: ignore[misc]

@@ -21,7 +21,7 @@ from hermes_desktop.state.maintenance.health import health_report
 from hermes_desktop.state.maintenance.health_findings import has_wal_defect
 from hermes_desktop.state.maintenance.health_records import HealthReport
 from hermes_desktop.state.maintenance.repair import plan_repair, repair_index
-from hermes_desktop.state.maintenance.restore import HeldError
+from hermes_desktop.state.maintenance.restore import StoreInUseError
 from tests.fakes import state_files
 
 
@@ -293,7 +293,7 @@ def test_mending_refused_while_others_use_it(filled: SessionDB, tmp_path: Path) 
         ) as process:
             assert process.stdout is not None
             process.stdout.readline()
-            with pytest.raises(HeldError) as caught:
+            with pytest.raises(StoreInUseError) as caught:
                 repair_index(filled, tmp_path / "snapshots", now=1.0, unseen_ok=True)
             process.communicate("")
     assert str(process.pid) in caught.value.detail

@@ -20,7 +20,7 @@ from hermes_desktop.state.records.stopping import Progress
 from hermes_desktop.state.search.search_records import SearchQuery
 from hermes_desktop.state.sessions import hidden_rows
 from hermes_desktop.state.sessions.bulk_filters import SessionFilter
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash.trash import TrashReceipt, list_trash, trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 from tests.fakes.clock import MovableClock
@@ -64,7 +64,7 @@ def db2(long: SessionDB, path: Path) -> Iterator[Watched]:
         yield store
 
 
-def trash(db: SessionDB, own: OwnStore, *ids: str, **choices: Any) -> TrashReceipt:
+def trash(db: SessionDB, own: DesktopDatabase, *ids: str, **choices: Any) -> TrashReceipt:
     return trash_sessions(db, own, ids, deleted_at=1_000.0, reason="test", **choices)
 
 
@@ -84,7 +84,7 @@ def listed(db: SessionDB) -> set[str]:
     return found | ({by_title["id"]} if by_title else set())
 
 
-def test_it_goes_and_comes_back_as_it_was(db2: Watched, own: OwnStore) -> None:
+def test_it_goes_and_comes_back_as_it_was(db2: Watched, own: DesktopDatabase) -> None:
     before = conversations(db2)
     seen: list[Progress] = []
 
@@ -104,7 +104,7 @@ def test_it_goes_and_comes_back_as_it_was(db2: Watched, own: OwnStore) -> None:
     assert list_trash(own) == ()
 
 
-def test_nobody_finds_it_on_its_way(db2: Watched, own: OwnStore, long: SessionDB) -> None:
+def test_nobody_finds_it_on_its_way(db2: Watched, own: DesktopDatabase, long: SessionDB) -> None:
     watcher = ChangeWatcher(long.db_path)
     watcher.look()
     index = ActivityIndex(long)
@@ -133,7 +133,7 @@ def test_nobody_finds_it_on_its_way(db2: Watched, own: OwnStore, long: SessionDB
     }
 
 
-def test_no_search_finds_it_on_its_way(db2: Watched, own: OwnStore, long: SessionDB) -> None:
+def test_no_search_finds_it_on_its_way(db2: Watched, own: DesktopDatabase, long: SessionDB) -> None:
     found: list[int] = []
 
     def look(write: int) -> None:
@@ -158,7 +158,7 @@ def test_no_search_finds_it_on_its_way(db2: Watched, own: OwnStore, long: Sessio
 @pytest.mark.parametrize("nth", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("what", ["trash", "restore"])
 def test_a_power_cut_between_two_steps(
-    db2: Watched, own: OwnStore, long: SessionDB, nth: int, what: str
+    db2: Watched, own: DesktopDatabase, long: SessionDB, nth: int, what: str
 ) -> None:
     before = conversations(long)
     numbers = [] if what == "trash" else [trash(long, own, "root").items[0].trash_id]
@@ -183,7 +183,7 @@ def test_a_power_cut_between_two_steps(
 @pytest.mark.parametrize("nth", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("what", ["trash", "restore"])
 def test_our_own_store_is_lost_between_two_steps(
-    db2: Watched, own: OwnStore, long: SessionDB, path: Path, nth: int, what: str
+    db2: Watched, own: DesktopDatabase, long: SessionDB, path: Path, nth: int, what: str
 ) -> None:
     numbers = [] if what == "trash" else [trash(long, own, "root").items[0].trash_id]
 
@@ -228,7 +228,9 @@ def stop_after(steps: int) -> tuple[threading.Event, Callable[[Progress], None]]
     return stop, look
 
 
-def test_a_delete_that_is_cancelled_puts_back_what_it_took(db2: Watched, own: OwnStore) -> None:
+def test_a_delete_that_is_cancelled_puts_back_what_it_took(
+    db2: Watched, own: DesktopDatabase
+) -> None:
     before = conversations(db2)
     stop, look = stop_after(2)
     receipt = trash(db2, own, "other", "root", on_progress=look, cancel=stop)
@@ -250,7 +252,7 @@ CHANGES: dict[str, Callable[[SessionDB], object]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_somebody_does_on_the_way_is_not_lost(
-    db2: Watched, own: OwnStore, long: SessionDB, change: str
+    db2: Watched, own: DesktopDatabase, long: SessionDB, change: str
 ) -> None:
     """It comes back whole, and goes with what was changed."""
     seen: list[object] = []
@@ -279,7 +281,9 @@ def test_what_somebody_does_on_the_way_is_not_lost(
     assert len(conversations(long)["session_model_usage"]) == 1 + (change in {"usage", "tokens"})
 
 
-def test_somebody_who_writes_all_the_time(db2: Watched, own: OwnStore, long: SessionDB) -> None:
+def test_somebody_who_writes_all_the_time(
+    db2: Watched, own: DesktopDatabase, long: SessionDB
+) -> None:
     db2.before = lambda _: long.append_message("root", "user", "late")
     with pytest.raises(BusyError):
         trash(db2, own, "root")
@@ -290,7 +294,7 @@ def test_somebody_who_writes_all_the_time(db2: Watched, own: OwnStore, long: Ses
 
 
 def test_a_message_between_the_last_step_and_the_end(
-    db2: Watched, own: OwnStore, long: SessionDB
+    db2: Watched, own: DesktopDatabase, long: SessionDB
 ) -> None:
     said: list[int] = []
 
@@ -303,7 +307,9 @@ def test_a_message_between_the_last_step_and_the_end(
     assert item.message_count == 3_752
 
 
-def test_the_owner_deletes_it_on_the_way(db2: Watched, own: OwnStore, long: SessionDB) -> None:
+def test_the_owner_deletes_it_on_the_way(
+    db2: Watched, own: DesktopDatabase, long: SessionDB
+) -> None:
     before = conversations(long)
 
     def act(write: int) -> None:
@@ -317,7 +323,7 @@ def test_the_owner_deletes_it_on_the_way(db2: Watched, own: OwnStore, long: Sess
     assert conversations(long) == before
 
 
-def test_pruned_alone(db2: Watched, own: OwnStore) -> None:
+def test_pruned_alone(db2: Watched, own: DesktopDatabase) -> None:
     before = conversations(db2)
     receipt = trash(db2, own, "root", "helper", "tip", taking=trash_rows.ended_session)
     assert [item.session_count for item in receipt.items] == [1, 1, 1]
@@ -326,7 +332,7 @@ def test_pruned_alone(db2: Watched, own: OwnStore) -> None:
     assert conversations(db2) == before
 
 
-def test_taken_ids_and_title(db2: Watched, own: OwnStore, long: SessionDB) -> None:
+def test_taken_ids_and_title(db2: Watched, own: DesktopDatabase, long: SessionDB) -> None:
     (item,) = trash(db2, own, "root").items
     long.create_session("root", "cli")
     long.set_session_title("root", "Trip")
@@ -351,7 +357,7 @@ def refer(conn: sqlite3.Connection) -> None:
     conn.execute("INSERT INTO notes VALUES ('root')")
 
 
-def test_what_may_not_be_deleted_stays(db2: Watched, own: OwnStore) -> None:
+def test_what_may_not_be_deleted_stays(db2: Watched, own: DesktopDatabase) -> None:
     refer(db2._conn)
     before = conversations(db2)
     with pytest.raises(RefusedError):
@@ -363,7 +369,7 @@ def test_what_may_not_be_deleted_stays(db2: Watched, own: OwnStore) -> None:
 
 
 def test_what_is_on_its_way_is_left_alone_by_others(
-    db2: Watched, own: OwnStore, long: SessionDB
+    db2: Watched, own: DesktopDatabase, long: SessionDB
 ) -> None:
     seen: list[object] = []
 
@@ -394,7 +400,7 @@ def test_deleted_for_good(db2: Watched) -> None:
 
 @pytest.mark.parametrize("nth", [2, 3, 4, 5])
 def test_a_deletion_for_good_that_is_cut_short_is_finished(
-    db2: Watched, own: OwnStore, long: SessionDB, path: Path, nth: int
+    db2: Watched, own: DesktopDatabase, long: SessionDB, path: Path, nth: int
 ) -> None:
     def cut(write: int) -> None:
         if write == nth:
@@ -447,7 +453,7 @@ def test_a_long_branch(db2: Watched) -> None:
 
 
 def test_a_branch_that_is_cut_short_is_seen_by_nobody_and_goes(
-    db2: Watched, own: OwnStore, long: SessionDB
+    db2: Watched, own: DesktopDatabase, long: SessionDB
 ) -> None:
     before = conversations(long)
 

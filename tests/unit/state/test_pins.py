@@ -11,7 +11,7 @@ import pytest
 from hermes_desktop.core.errors import StateError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.sessions.bulk_filters import SessionFilter
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash import trash
 from hermes_desktop.state.trash.trash_restore import restore_from_trash
 from tests.fakes import state_files
@@ -144,7 +144,7 @@ def test_a_session_used_in_between_stays(store: SessionDB) -> None:
     assert left(store) == {"two"}
 
 
-def test_pins_survive_the_trash(store: SessionDB, own: OwnStore) -> None:
+def test_pins_survive_the_trash(store: SessionDB, own: DesktopDatabase) -> None:
     store.set_session_pinned("root", pinned=True)
     receipt = trash.trash_sessions(store, own, ["tip"], deleted_at=1.0, reason="deleted")
     (item,) = receipt.items
@@ -152,7 +152,9 @@ def test_pins_survive_the_trash(store: SessionDB, own: OwnStore) -> None:
     assert store.pinned_ids() == {"root", "tip"}
 
 
-def test_a_pin_follows_a_session_that_gets_another_id(store: SessionDB, own: OwnStore) -> None:
+def test_a_pin_follows_a_session_that_gets_another_id(
+    store: SessionDB, own: DesktopDatabase
+) -> None:
     store.set_session_pinned("one", pinned=True)
     receipt = trash.trash_sessions(store, own, ["one"], deleted_at=1.0, reason="deleted")
     store.create_session("one", "cli")

@@ -10,7 +10,7 @@ import pytest
 
 from hermes_desktop.core.errors import StateUnavailableError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.database.connection import QuietFolder
+from hermes_desktop.state.database.connection import FolderChangeCheck
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def settled(db: SessionDB, path: Path) -> SessionDB:
     os.utime(path.parent, (1.0, 1.0))
     db.append_message("a", "user", "first")
     assert len(db.get_messages("a")) == 1
-    assert db._file._folder.is_quiet()
+    assert db._file._folder.is_unchanged()
     return db
 
 
@@ -55,21 +55,21 @@ def test_the_file_goes_while_only_reading(settled: SessionDB, path: Path) -> Non
 
 
 def test_a_folder_that_has_just_changed_is_not_trusted(tmp_path: Path) -> None:
-    folder = QuietFolder(tmp_path / "state.db")
+    folder = FolderChangeCheck(tmp_path / "state.db")
     os.utime(tmp_path, (time.time(), time.time()))
     folder.trust(folder.look())
-    assert not folder.is_quiet()
+    assert not folder.is_unchanged()
     os.utime(tmp_path, (1.0, 1.0))
     folder.trust(folder.look())
-    assert folder.is_quiet()
+    assert folder.is_unchanged()
     (tmp_path / "new").touch()
-    assert not folder.is_quiet()
+    assert not folder.is_unchanged()
 
 
 def test_a_link_is_looked_at_itself(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "state.db").symlink_to(tmp_path / "elsewhere" / "state.db")
     os.utime(tmp_path, (1.0, 1.0))
-    folder = QuietFolder(tmp_path / "state.db")
+    folder = FolderChangeCheck(tmp_path / "state.db")
     folder.trust(folder.look())
-    assert not folder.is_quiet()
+    assert not folder.is_unchanged()

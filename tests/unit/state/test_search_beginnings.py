@@ -14,10 +14,16 @@ from hermes_desktop.state.database.schema import FileLayout, new_file_ddl, read_
 from hermes_desktop.state.search import search_rows
 from hermes_desktop.state.search.search import Search, filters
 from hermes_desktop.state.search.search_beginnings import without
-from hermes_desktop.state.search.search_query import Node, Term, match_expressions, parse, way_of
+from hermes_desktop.state.search.search_query import (
+    Node,
+    Term,
+    match_expressions,
+    parse,
+    search_method,
+)
 from hermes_desktop.state.search.search_records import SearchHit, SearchQuery
-from hermes_desktop.state.search.search_sieve import Sieve
-from hermes_desktop.state.search.search_sifting import Sifting
+from hermes_desktop.state.search.search_sieve import TemporaryIndex
+from hermes_desktop.state.search.search_sifting import PrefixSearch
 from tests.fakes import state_files
 
 T = TypeVar("T")
@@ -54,13 +60,13 @@ class Store:
         )
         return [row[0] for row in rows]
 
-    def sifting(self, node: Node) -> Sifting:
-        return Sifting(
+    def sifting(self, node: Node) -> PrefixSearch:
+        return PrefixSearch(
             self.read,
             node,
             filters(SearchQuery("")),
             lambda _: False,
-            way=way_of(node),
+            way=search_method(node),
             stop=lambda: None,
         )
 
@@ -117,7 +123,7 @@ QUERIES = st.lists(st.tuples(PARTS, st.sampled_from([" ", " AND ", " OR ", " NOT
 @given(TEXTS, QUERIES.map(lambda parts: "".join(part + by for part, by in parts[:4])))
 def test_what_the_index_finds_in_the_same_order(store: Store, texts: list[str], query: str) -> None:
     node = parse(query)
-    if node is None or way_of(node) != "words":
+    if node is None or search_method(node) != "words":
         return
     store.fill(texts)
     expected = store.by_index(node)
@@ -260,7 +266,7 @@ def test_a_sieve_is_like_the_stored_index(arguments: str) -> None:
     for number, text in enumerate(("Running cafés snake_case", "run cafe", "snake", "\udcff k"), 1):
         row = (number, *([text.encode("utf-8", "surrogateescape")] * width))
         conn.execute(f"INSERT INTO f VALUES ({', '.join('?' * width)})", row[1:])
-    sieve = Sieve(conn, "f")
+    sieve = TemporaryIndex(conn, "f")
     rows = [row for number in range(1, 6) if (row := sieve.read(conn, number))]
     assert len(rows) == 4
     assert sieve.read_from(conn, 2) == rows[1]

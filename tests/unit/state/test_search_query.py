@@ -13,16 +13,16 @@ from hermes_desktop.state.search.search_query import (
     match_expressions,
     parse,
     row_condition,
+    search_method,
     terms,
     wanted,
-    way_of,
 )
 
 
 def matched(text: str) -> str:
     node = parse(text)
     assert node is not None
-    return match_expressions(node, way_of(node))[0][1]
+    return match_expressions(node, search_method(node))[0][1]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "AND", "OR NOT", "()", '"', '""', "*", "+ { } :"])
@@ -103,7 +103,7 @@ def test_long_queries_are_cut() -> None:
 def test_way(text: str, way: str) -> None:
     node = parse(text)
     assert node is not None
-    assert way_of(node) == way
+    assert search_method(node) == way
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_no_text_is_an_error(conn: sqlite3.Connection, text: str) -> None:
     node = parse(text)
     if node is None:
         return
-    way = way_of(node)
+    way = search_method(node)
     for index, expression in () if way == "scan" else match_expressions(node, way):
         conn.execute(f"SELECT 1 FROM {index} WHERE {index} MATCH ?", (expression,)).fetchall()
     condition, values = row_condition(node)

@@ -9,7 +9,7 @@ import pytest
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.stopping import StoppedError
 from hermes_desktop.state.search.search_records import SearchQuery
-from hermes_desktop.state.search.search_stopping import Interruption, ended_by
+from hermes_desktop.state.search.search_stopping import SearchCancelSignal, ended_by
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 
@@ -26,7 +26,7 @@ def answers(conn: sqlite3.Connection) -> bool:
 
 
 def test_a_running_statement_ends(conn: sqlite3.Connection) -> None:
-    wish, runs = Interruption(), threading.Event()
+    wish, runs = SearchCancelSignal(), threading.Event()
     conn.create_function("runs", 0, runs.set)
 
     def later() -> None:
@@ -43,7 +43,7 @@ def test_a_running_statement_ends(conn: sqlite3.Connection) -> None:
 
 
 def test_a_wish_between_two_statements_is_not_lost(conn: sqlite3.Connection) -> None:
-    wish = Interruption()
+    wish = SearchCancelSignal()
 
     def two(c: sqlite3.Connection) -> None:
         c.execute("SELECT 1").fetchall()
@@ -56,7 +56,7 @@ def test_a_wish_between_two_statements_is_not_lost(conn: sqlite3.Connection) -> 
 
 
 def test_a_wish_before_and_a_wish_after(conn: sqlite3.Connection) -> None:
-    wish = Interruption()
+    wish = SearchCancelSignal()
     assert ended_by(conn, answers, wish)
     wish.set()
     assert answers(conn)
@@ -68,7 +68,7 @@ def test_a_wish_before_and_a_wish_after(conn: sqlite3.Connection) -> None:
 
 def test_other_trouble_is_told_as_it_is(conn: sqlite3.Connection) -> None:
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
-        ended_by(conn, lambda c: c.execute("SELECT * FROM missing"), Interruption())
+        ended_by(conn, lambda c: c.execute("SELECT * FROM missing"), SearchCancelSignal())
     assert answers(conn)
 
 
@@ -92,7 +92,7 @@ def test_the_index_is_stopped_while_it_gathers(db: SessionDB) -> None:
     db.create_session("a", "cli")
     words = " ".join(f"m{number:x}" for number in range(3_000))
     db.replace_messages("a", [{"role": "user", "content": words} for _ in range(40)])
-    wish = Interruption()
+    wish = SearchCancelSignal()
 
     def gather(conn: sqlite3.Connection) -> None:
         sql = "SELECT count(*) FROM messages_fts WHERE messages_fts MATCH '\"m\"*'"
@@ -104,7 +104,7 @@ def test_the_index_is_stopped_while_it_gathers(db: SessionDB) -> None:
         db.read(lambda conn: ended_by(conn, gather, wish))
     outcome = db.search(SearchQuery("m*"), on_hits=lambda _: None, cancel=wish)
     assert outcome.cancelled
-    wish = Interruption()
+    wish = SearchCancelSignal()
     outcome = db.search(SearchQuery("m*"), on_hits=lambda _: wish.set(), cancel=wish)
     assert (outcome.cancelled, outcome.notice) == (True, None)
     assert db.search(SearchQuery("m*"), on_hits=lambda _: None).hits == 40

@@ -12,7 +12,7 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.conversations.compaction import Compaction
 from hermes_desktop.state.conversations.session_prompts import UNUSED_S, SessionPrompts
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash.trash import trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 from tests.fakes import state_files
@@ -32,7 +32,7 @@ def db(path: Path, clock: MovableClock) -> Iterator[SessionDB]:
 
 
 @pytest.fixture
-def prompts(db: SessionDB, own: OwnStore) -> SessionPrompts:
+def prompts(db: SessionDB, own: DesktopDatabase) -> SessionPrompts:
     return SessionPrompts(db, own)
 
 
@@ -40,7 +40,7 @@ def keep(prompts: SessionPrompts, session_id: str, text: str) -> str:
     return prompts.settle(session_id, lambda _stored: text)
 
 
-def held(own: OwnStore) -> dict[str, str]:
+def held(own: DesktopDatabase) -> dict[str, str]:
     """All that our store keeps, by session."""
     sql = "SELECT session_id, prompt FROM session_prompts"
     return own.read(lambda out: dict(map(tuple, out.execute(sql).fetchall())), default={})
@@ -52,20 +52,20 @@ def shared(path: Path) -> set[tuple[object, ...]]:
 
 
 def test_the_first_one_stays_for_every_process(
-    db: SessionDB, own: OwnStore, prompts: SessionPrompts
+    db: SessionDB, own: DesktopDatabase, prompts: SessionPrompts
 ) -> None:
     assert keep(prompts, "a", "first \ud800") == "first �"
     db.create_session("a", "cli", system_prompt="by another program")
-    with contextlib.closing(OwnStore(own.path)) as opened:
+    with contextlib.closing(DesktopDatabase(own.path)) as opened:
         other = SessionPrompts(db, opened)
         assert keep(other, "a", "second") == "first �"
         assert other.sent("a") == "first �"
 
 
 def test_two_that_build_at_once_send_the_same(
-    db: SessionDB, own: OwnStore, prompts: SessionPrompts
+    db: SessionDB, own: DesktopDatabase, prompts: SessionPrompts
 ) -> None:
-    with contextlib.closing(OwnStore(own.path)) as opened:
+    with contextlib.closing(DesktopDatabase(own.path)) as opened:
         other = SessionPrompts(db, opened)
         # The other one is faster while this one still reads files.
         sent = prompts.settle("a", lambda _stored: f"slow, after {keep(other, 'a', 'fast')}")
@@ -94,7 +94,7 @@ def test_continuations_and_branches_have_it_too(
 
 
 def test_what_is_inherited_outlives_whom_it_came_from(
-    relatives: SessionDB, own: OwnStore, prompts: SessionPrompts
+    relatives: SessionDB, own: DesktopDatabase, prompts: SessionPrompts
 ) -> None:
     keep(prompts, "root", "ours")
     trash_sessions(relatives, own, ["tip"], deleted_at=1.0, reason="test")
@@ -103,7 +103,7 @@ def test_what_is_inherited_outlives_whom_it_came_from(
 
 
 def test_it_goes_into_the_trash_and_comes_back(
-    relatives: SessionDB, own: OwnStore, prompts: SessionPrompts
+    relatives: SessionDB, own: DesktopDatabase, prompts: SessionPrompts
 ) -> None:
     relatives._execute_write(
         lambda conn: conn.execute("UPDATE sessions SET system_prompt = 'T' WHERE id = 'tip'")
@@ -119,7 +119,7 @@ def test_it_goes_into_the_trash_and_comes_back(
 
 
 def test_under_another_id_it_comes_back_under_that(
-    relatives: SessionDB, own: OwnStore, prompts: SessionPrompts
+    relatives: SessionDB, own: DesktopDatabase, prompts: SessionPrompts
 ) -> None:
     keep(prompts, "other", "mine")
     (item,) = trash_sessions(relatives, own, ["other"], deleted_at=1.0, reason="test").items
@@ -130,7 +130,7 @@ def test_under_another_id_it_comes_back_under_that(
 
 
 def test_a_deletion_that_was_cut_short_takes_it_along_later(
-    relatives: SessionDB, own: OwnStore, prompts: SessionPrompts, path: Path
+    relatives: SessionDB, own: DesktopDatabase, prompts: SessionPrompts, path: Path
 ) -> None:
     keep(prompts, "other", "mine")
 
@@ -139,7 +139,7 @@ def test_a_deletion_that_was_cut_short_takes_it_along_later(
 
     write, calls = own.write, iter((None, killed))
 
-    class Killed(OwnStore):
+    class Killed(DesktopDatabase):
         def write(self, fn):  # type: ignore[no-untyped-def]
             return write(next(calls) or fn)
 
@@ -154,7 +154,7 @@ def test_a_deletion_that_was_cut_short_takes_it_along_later(
 
 
 def test_what_has_no_session_any_more_is_forgotten(
-    db: SessionDB, own: OwnStore, prompts: SessionPrompts, clock: MovableClock
+    db: SessionDB, own: DesktopDatabase, prompts: SessionPrompts, clock: MovableClock
 ) -> None:
     for name in ("there", "deleted by hermes", "about to begin"):
         keep(prompts, name, name)
@@ -168,7 +168,7 @@ def test_what_has_no_session_any_more_is_forgotten(
 
 
 def test_tidying_up_forgets_it(
-    db: SessionDB, own: OwnStore, prompts: SessionPrompts, clock: MovableClock
+    db: SessionDB, own: DesktopDatabase, prompts: SessionPrompts, clock: MovableClock
 ) -> None:
     keep(prompts, "a", "mine")
     db.create_session("a", "cli")
@@ -181,7 +181,7 @@ def test_tidying_up_forgets_it(
 
 
 def test_our_own_store_may_be_unusable(
-    db: SessionDB, own: OwnStore, prompts: SessionPrompts, caplog: pytest.LogCaptureFixture
+    db: SessionDB, own: DesktopDatabase, prompts: SessionPrompts, caplog: pytest.LogCaptureFixture
 ) -> None:
     own.path.parent.mkdir(parents=True)
     own.path.write_bytes(b"no database at all, but long enough to look at" * 40)
@@ -211,7 +211,7 @@ def test_newer_files_keep_the_form_in_which_a_prompt_is_stored(
     expected = tuple("You are plain." if each is ... else each for each in stored)
     with (
         contextlib.closing(SessionDB(path)) as db,
-        contextlib.closing(OwnStore(path.parent / "desktop.db")) as own,
+        contextlib.closing(DesktopDatabase(path.parent / "desktop.db")) as own,
     ):
         prompts = SessionPrompts(db, own)
 
@@ -244,7 +244,7 @@ def test_a_prompt_that_newer_hermes_deleted_meanwhile_is_no_hindrance_to_a_resto
     newer(path)
     with (
         contextlib.closing(SessionDB(path)) as db,
-        contextlib.closing(OwnStore(path.parent / "desktop.db")) as own,
+        contextlib.closing(DesktopDatabase(path.parent / "desktop.db")) as own,
     ):
         before = db.get_session("named") or {}
         assert before["system_prompt"] == "You are theirs."

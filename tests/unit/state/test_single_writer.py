@@ -12,7 +12,7 @@ import pytest
 from hermes_desktop.core.errors import RefusedError, StateReadOnlyError, StateUnavailableError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.branching import Branch
-from hermes_desktop.state.database.home_marks import HomeLook, kind_of_home
+from hermes_desktop.state.database.home_marks import HomeMarkReader, kind_of_home
 from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
 from hermes_desktop.state.maintenance.health import health_report
 from hermes_desktop.state.maintenance.restore import restore_snapshot
@@ -337,7 +337,7 @@ def test_a_gateway_that_comes_while_the_file_is_open(tmp_path: Path) -> None:
 
 def test_looks_are_not_taken_more_often_than_needed(tmp_path: Path) -> None:
     now = [0.0]
-    look = HomeLook(tmp_path / "state.db", monotonic=lambda: now[0])
+    look = HomeMarkReader(tmp_path / "state.db", monotonic=lambda: now[0])
     assert look.marks().answer == "none"
     with answering_socket(tmp_path, NEW_GATEWAY):
         assert look.marks().answer == "none"

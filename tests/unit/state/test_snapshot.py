@@ -13,13 +13,13 @@ from hermes_desktop.core.errors import CancelledError, NotFoundError, StateUnava
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.holders import Holder, Holders
 from hermes_desktop.state.maintenance.restore import (
-    HeldError,
-    PerhapsHeldError,
     RestoreReport,
+    StoreInUseError,
+    StorePossiblyInUseError,
     restore_snapshot,
 )
 from hermes_desktop.state.maintenance.snapshot import (
-    NoRoomForSnapshotError,
+    SnapshotDiskFullError,
     SnapshotInfo,
     find_snapshot,
     list_snapshots,
@@ -112,7 +112,7 @@ def test_cancelled_leaves_nothing(filled: SessionDB, folder: Path) -> None:
 
 
 def test_no_room(filled: SessionDB, folder: Path) -> None:
-    with pytest.raises(NoRoomForSnapshotError) as caught:
+    with pytest.raises(SnapshotDiskFullError) as caught:
         take(filled, folder, free=lambda _: 1_000)
     assert "MB" in caught.value.detail
     assert list_snapshots(folder) == ()
@@ -174,10 +174,10 @@ def test_restore_where_nothing_is(filled: SessionDB, folder: Path, tmp_path: Pat
 
 def test_restore_refused_while_others_use_it(filled: SessionDB, folder: Path) -> None:
     info = take(filled, folder)
-    with pytest.raises(HeldError) as caught:
+    with pytest.raises(StoreInUseError) as caught:
         restore(info, filled.db_path, folder, holders=lambda _: Holders((Holder(7, "hermes"),)))
     assert "hermes (process 7)" in caught.value.detail
-    with pytest.raises(PerhapsHeldError) as unsure:
+    with pytest.raises(StorePossiblyInUseError) as unsure:
         restore(info, filled.db_path, folder, holders=lambda _: Holders((), hidden=3))
     assert "not visible to us" in unsure.value.title
     assert restore(

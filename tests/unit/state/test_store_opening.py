@@ -20,7 +20,7 @@ from hermes_desktop.core.errors import (
 )
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.connection import Patience
-from hermes_desktop.state.records.sqlite_errors import in_words
+from hermes_desktop.state.records.sqlite_errors import to_hermes_error
 from tests.fakes import state_files
 
 IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))
@@ -269,8 +269,8 @@ def test_a_pipe_is_not_waited_for(path: Path, *, read_only: bool) -> None:
 def test_a_disk_without_room_for_the_index_of_the_log_is_called_full(tmp_path: Path) -> None:
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
-    assert in_words(error, Path("/proc/state.db")).title == "The disk is full."
-    assert "full" not in in_words(error, tmp_path / "state.db").title
+    assert to_hermes_error(error, Path("/proc/state.db")).title == "The disk is full."
+    assert "full" not in to_hermes_error(error, tmp_path / "state.db").title
 
 
 def without_marks(path: Path, version: int | None = None) -> None:

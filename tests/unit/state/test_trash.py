@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hermes_desktop.core.errors import BusyError, NotFoundError, StateUnavailableError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.stored_rows import decode_row, encode_row
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash.trash import (
-    NoRoomError,
+    TrashDiskFullError,
     TrashTooLargeError,
     empty_trash,
     expire_trash,
@@ -24,7 +24,7 @@ from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_
 from tests.fakes.state_files import conversations
 
 
-def trash(db: SessionDB, own: OwnStore, *ids: str, **choices) -> list[int]:
+def trash(db: SessionDB, own: DesktopDatabase, *ids: str, **choices) -> list[int]:
     receipt = trash_sessions(db, own, ids, deleted_at=1_000.0, reason="test", **choices)
     return [item.trash_id for item in receipt.items]
 
@@ -39,7 +39,7 @@ def family(relatives: SessionDB) -> SessionDB:
 
 @pytest.mark.parametrize("named", ["root", "tip"])
 def test_whole_conversation_goes_and_comes_back(
-    family: SessionDB, own: OwnStore, named: str
+    family: SessionDB, own: DesktopDatabase, named: str
 ) -> None:
     before = conversations(family)
     (item,) = trash_sessions(family, own, [named], deleted_at=5.0, reason="person").items
@@ -56,14 +56,14 @@ def test_whole_conversation_goes_and_comes_back(
     assert list_trash(own) == ()
 
 
-def test_a_fork_goes_with_its_conversation(family: SessionDB, own: OwnStore) -> None:
+def test_a_fork_goes_with_its_conversation(family: SessionDB, own: DesktopDatabase) -> None:
     family.create_session("fork", "cli", parent_session_id="root")
     trash(family, own, "tip")
     assert family.get_session("fork") is None
 
 
 def test_unknown_ids_are_told_and_one_conversation_counts_once(
-    family: SessionDB, own: OwnStore
+    family: SessionDB, own: DesktopDatabase
 ) -> None:
     receipt = trash_sessions(
         family, own, ["nobody", "root", "tip", "other"], deleted_at=1.0, reason="test"
@@ -72,7 +72,7 @@ def test_unknown_ids_are_told_and_one_conversation_counts_once(
     assert [item.root_id for item in receipt.items] == ["root", "other"]
 
 
-def test_nothing_is_made_before_the_first_delete(family: SessionDB, own: OwnStore) -> None:
+def test_nothing_is_made_before_the_first_delete(family: SessionDB, own: DesktopDatabase) -> None:
     assert list_trash(own) == ()
     assert empty_trash(own) == 0
     assert settle_trash(family, own) == 0
@@ -82,7 +82,7 @@ def test_nothing_is_made_before_the_first_delete(family: SessionDB, own: OwnStor
     assert own.path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_taken_session_id_makes_a_copy(family: SessionDB, own: OwnStore) -> None:
+def test_taken_session_id_makes_a_copy(family: SessionDB, own: DesktopDatabase) -> None:
     (number,) = trash(family, own, "root")
     family.create_session("tip", "telegram")
     family.append_message("tip", "user", "another one")
@@ -97,7 +97,7 @@ def test_taken_session_id_makes_a_copy(family: SessionDB, own: OwnStore) -> None
     assert copy in helper["model_config"]
 
 
-def test_taken_title_gets_the_next_number(family: SessionDB, own: OwnStore) -> None:
+def test_taken_title_gets_the_next_number(family: SessionDB, own: DesktopDatabase) -> None:
     (number,) = trash(family, own, "root")
     family.set_session_title("other", "Trip")
     (restored,) = restore_from_trash(family, own, [number])
@@ -105,7 +105,9 @@ def test_taken_title_gets_the_next_number(family: SessionDB, own: OwnStore) -> N
     assert family.get_session_title("root") == "Trip #2"
 
 
-def test_taken_message_ids_become_new_ones_in_order(family: SessionDB, own: OwnStore) -> None:
+def test_taken_message_ids_become_new_ones_in_order(
+    family: SessionDB, own: DesktopDatabase
+) -> None:
     contents = [m["content"] for m in family.get_messages("root")]
     first = family.get_messages("root")[0]["id"]
     (number,) = trash(family, own, "root")
@@ -120,7 +122,9 @@ def test_taken_message_ids_become_new_ones_in_order(family: SessionDB, own: OwnS
     assert rows[0]["id"] > first
 
 
-def test_children_that_found_another_parent_keep_it(family: SessionDB, own: OwnStore) -> None:
+def test_children_that_found_another_parent_keep_it(
+    family: SessionDB, own: DesktopDatabase
+) -> None:
     (number,) = trash(family, own, "root")
     family._conn.execute("UPDATE sessions SET parent_session_id = 'other' WHERE id = 'branch'")
     restore_from_trash(family, own, [number])
@@ -129,7 +133,7 @@ def test_children_that_found_another_parent_keep_it(family: SessionDB, own: OwnS
     assert branch["parent_session_id"] == "other"
 
 
-def test_vanished_parent_is_left_out(family: SessionDB, own: OwnStore) -> None:
+def test_vanished_parent_is_left_out(family: SessionDB, own: DesktopDatabase) -> None:
     (branch,) = trash(family, own, "branch")
     trash(family, own, "root")
     empty_trash(own, older_than=0.0)
@@ -142,7 +146,7 @@ def test_vanished_parent_is_left_out(family: SessionDB, own: OwnStore) -> None:
 @pytest.mark.parametrize("deleted", [("root", "branch"), ("branch", "root")])
 @pytest.mark.parametrize("back", [(0, 1), (1, 0)])
 def test_parent_and_child_find_each_other_in_any_order(
-    family: SessionDB, own: OwnStore, deleted: tuple[str, ...], back: tuple[int, ...]
+    family: SessionDB, own: DesktopDatabase, deleted: tuple[str, ...], back: tuple[int, ...]
 ) -> None:
     before = conversations(family)
     numbers = [trash(family, own, name)[0] for name in deleted]
@@ -151,7 +155,7 @@ def test_parent_and_child_find_each_other_in_any_order(
     assert conversations(family) == before
 
 
-def test_unknown_columns_and_odd_values_survive(family: SessionDB, own: OwnStore) -> None:
+def test_unknown_columns_and_odd_values_survive(family: SessionDB, own: DesktopDatabase) -> None:
     conn = family._conn
     conn.execute("ALTER TABLE sessions ADD COLUMN pinned_note BLOB")
     conn.execute("UPDATE sessions SET pinned_note = x'00ff', cwd = CAST(x'ff41' AS TEXT)")
@@ -173,17 +177,17 @@ def test_unknown_columns_and_odd_values_survive(family: SessionDB, own: OwnStore
     assert stored() == before
 
 
-def test_a_lot_asks_first(family: SessionDB, own: OwnStore) -> None:
+def test_a_lot_asks_first(family: SessionDB, own: DesktopDatabase) -> None:
     before = conversations(family)
     with pytest.raises(TrashTooLargeError):
         trash(family, own, "root", most_bytes=10)
-    with pytest.raises(NoRoomError):
+    with pytest.raises(TrashDiskFullError):
         trash(family, own, "root", force=True, free=lambda _: 1_000)
     assert conversations(family) == before
     assert trash(family, own, "root", most_bytes=10, force=True)
 
 
-def test_emptying(family: SessionDB, own: OwnStore) -> None:
+def test_emptying(family: SessionDB, own: DesktopDatabase) -> None:
     trash(family, own, "other")
     assert empty_trash(own, older_than=1_000.0) == 0
     day = 86_400.0
@@ -195,7 +199,7 @@ def test_emptying(family: SessionDB, own: OwnStore) -> None:
 
 
 def test_a_message_that_comes_in_between_is_not_lost(
-    family: SessionDB, own: OwnStore, path: Path
+    family: SessionDB, own: DesktopDatabase, path: Path
 ) -> None:
     """Another program writes after the copy was made and before the originals go."""
     other = SessionDB(path)
@@ -215,7 +219,7 @@ def test_a_message_that_comes_in_between_is_not_lost(
 
 
 def test_a_conversation_that_never_rests_is_refused(
-    family: SessionDB, own: OwnStore, path: Path
+    family: SessionDB, own: DesktopDatabase, path: Path
 ) -> None:
     other = SessionDB(path)
 
@@ -235,10 +239,10 @@ class PowerCutError(Exception):
     """The machine stops here."""
 
 
-def write_once_then_fail(own: OwnStore, after: int) -> OwnStore:
+def write_once_then_fail(own: DesktopDatabase, after: int) -> DesktopDatabase:
     """The same store, which fails after so many writes as if the process had ended."""
 
-    class Failing(OwnStore):
+    class Failing(DesktopDatabase):
         left = after
 
         def write(self, fn):
@@ -251,7 +255,9 @@ def write_once_then_fail(own: OwnStore, after: int) -> OwnStore:
 
 
 @pytest.mark.parametrize("writes", [0, 1])
-def test_a_delete_that_stopped_half_way(family: SessionDB, own: OwnStore, writes: int) -> None:
+def test_a_delete_that_stopped_half_way(
+    family: SessionDB, own: DesktopDatabase, writes: int
+) -> None:
     before = conversations(family)
     failing = write_once_then_fail(own, writes)
     with pytest.raises(PowerCutError):
@@ -265,7 +271,7 @@ def test_a_delete_that_stopped_half_way(family: SessionDB, own: OwnStore, writes
     assert conversations(family) == before
 
 
-def test_a_copy_without_its_delete_is_dropped(family: SessionDB, own: OwnStore) -> None:
+def test_a_copy_without_its_delete_is_dropped(family: SessionDB, own: DesktopDatabase) -> None:
     before = conversations(family)
 
     class Stops(SessionDB):
@@ -281,7 +287,9 @@ def test_a_copy_without_its_delete_is_dropped(family: SessionDB, own: OwnStore) 
 
 
 @pytest.mark.parametrize("writes", [0, 1])
-def test_a_restore_that_stopped_half_way(family: SessionDB, own: OwnStore, writes: int) -> None:
+def test_a_restore_that_stopped_half_way(
+    family: SessionDB, own: DesktopDatabase, writes: int
+) -> None:
     before = conversations(family)
     (number,) = trash(family, own, "root")
     failing = write_once_then_fail(own, writes)
@@ -295,7 +303,7 @@ def test_a_restore_that_stopped_half_way(family: SessionDB, own: OwnStore, write
     assert conversations(family) == before
 
 
-def test_a_store_of_a_later_version_is_left_alone(own: OwnStore, family: SessionDB) -> None:
+def test_a_store_of_a_later_version_is_left_alone(own: DesktopDatabase, family: SessionDB) -> None:
     trash(family, own, "other")
     own.close()
     conn = sqlite3.connect(own.path)
@@ -306,7 +314,7 @@ def test_a_store_of_a_later_version_is_left_alone(own: OwnStore, family: Session
     assert "newer version" in caught.value.title
 
 
-def test_own_store_locked(own: OwnStore, family: SessionDB) -> None:
+def test_own_store_locked(own: DesktopDatabase, family: SessionDB) -> None:
     trash(family, own, "other")
     conn = sqlite3.connect(own.path, isolation_level=None)
     conn.execute("BEGIN IMMEDIATE")
@@ -353,7 +361,7 @@ def test_restoring_what_was_deleted_changes_nothing(
     folder = tmp_path_factory.mktemp("home")
     with (
         contextlib.closing(SessionDB(folder / "state.db")) as db,
-        contextlib.closing(OwnStore(folder / "desktop" / "desktop.db")) as own,
+        contextlib.closing(DesktopDatabase(folder / "desktop" / "desktop.db")) as own,
     ):
         build(db, made)
         before = conversations(db)

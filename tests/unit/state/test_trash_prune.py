@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.records.stopping import Progress
-from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from hermes_desktop.state.trash.trash import (
-    NoRoomError,
+    TrashDiskFullError,
     TrashReceipt,
     TrashTooLargeError,
     list_trash,
@@ -36,7 +36,7 @@ def family(relatives: SessionDB) -> SessionDB:
     return relatives
 
 
-def prune(db: SessionDB, own: OwnStore, *ids: str, **choices) -> TrashReceipt:
+def prune(db: SessionDB, own: DesktopDatabase, *ids: str, **choices) -> TrashReceipt:
     return trash_sessions(
         db,
         own,
@@ -48,7 +48,7 @@ def prune(db: SessionDB, own: OwnStore, *ids: str, **choices) -> TrashReceipt:
     )
 
 
-def restore(db: SessionDB, own: OwnStore, receipt: TrashReceipt) -> None:
+def restore(db: SessionDB, own: DesktopDatabase, receipt: TrashReceipt) -> None:
     restore_from_trash(db, own, [item.trash_id for item in receipt.items])
 
 
@@ -56,7 +56,9 @@ def parents(db: SessionDB) -> dict[str, str | None]:
     return {row["id"]: row["parent_session_id"] for row in db.search_sessions()}
 
 
-def test_one_session_goes_and_its_conversation_stays(family: SessionDB, own: OwnStore) -> None:
+def test_one_session_goes_and_its_conversation_stays(
+    family: SessionDB, own: DesktopDatabase
+) -> None:
     before = conversations(family)
 
     receipt = prune(family, own, "tip")
@@ -69,7 +71,7 @@ def test_one_session_goes_and_its_conversation_stays(family: SessionDB, own: Own
     assert list_trash(own) == ()
 
 
-def test_it_is_listed_under_its_own_title(family: SessionDB, own: OwnStore) -> None:
+def test_it_is_listed_under_its_own_title(family: SessionDB, own: DesktopDatabase) -> None:
     family.set_session_title("tip", "Trip, later")
     (item,) = prune(family, own, "root").items
     assert item.title == "Trip"
@@ -78,7 +80,7 @@ def test_it_is_listed_under_its_own_title(family: SessionDB, own: OwnStore) -> N
 @pytest.mark.parametrize("order", [ALL, ALL[::-1], ("tip", "branch", "root", "helper")])
 @pytest.mark.parametrize("back", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)])
 def test_a_whole_family_comes_back_in_any_order(
-    family: SessionDB, own: OwnStore, order: tuple[str, ...], back: tuple[int, ...]
+    family: SessionDB, own: DesktopDatabase, order: tuple[str, ...], back: tuple[int, ...]
 ) -> None:
     before = conversations(family)
     items = prune(family, own, *order).items
@@ -90,7 +92,9 @@ def test_a_whole_family_comes_back_in_any_order(
     assert conversations(family) == before
 
 
-def test_children_that_found_another_parent_keep_it(family: SessionDB, own: OwnStore) -> None:
+def test_children_that_found_another_parent_keep_it(
+    family: SessionDB, own: DesktopDatabase
+) -> None:
     receipt = prune(family, own, "tip")
     family._conn.execute("UPDATE sessions SET parent_session_id = 'other' WHERE id = 'branch'")
 
@@ -101,7 +105,7 @@ def test_children_that_found_another_parent_keep_it(family: SessionDB, own: OwnS
 
 
 def test_what_is_deleted_for_good_leaves_the_same(
-    family: SessionDB, own: OwnStore, tmp_path: Path
+    family: SessionDB, own: DesktopDatabase, tmp_path: Path
 ) -> None:
     twin = tmp_path / "twin.db"
     family._conn.execute("VACUUM INTO ?", (str(twin),))
@@ -112,7 +116,7 @@ def test_what_is_deleted_for_good_leaves_the_same(
         assert conversations(other) == conversations(family)
 
 
-def test_an_open_session_stays(family: SessionDB, own: OwnStore) -> None:
+def test_an_open_session_stays(family: SessionDB, own: DesktopDatabase) -> None:
     before = conversations(family)
     receipt = prune(family, own, "other", "nobody")
     assert receipt == TrashReceipt((), ("other", "nobody"))
@@ -132,7 +136,7 @@ class Between(SessionDB):
 
 
 def test_a_session_opened_again_after_its_copy_stays(
-    family: SessionDB, own: OwnStore, path: Path
+    family: SessionDB, own: DesktopDatabase, path: Path
 ) -> None:
     with contextlib.closing(Between(path)) as db:
         db.act = lambda: family.reopen_session("tip")
@@ -147,7 +151,7 @@ def test_a_session_opened_again_after_its_copy_stays(
 
 
 def test_a_session_opened_again_after_the_look_stays(
-    family: SessionDB, own: OwnStore, path: Path
+    family: SessionDB, own: DesktopDatabase, path: Path
 ) -> None:
     with contextlib.closing(SessionDB(path)) as other:
         receipt = prune(
@@ -163,7 +167,7 @@ def test_a_session_opened_again_after_the_look_stays(
 
 
 def test_a_message_that_comes_in_between_is_kept(
-    family: SessionDB, own: OwnStore, path: Path
+    family: SessionDB, own: DesktopDatabase, path: Path
 ) -> None:
     with contextlib.closing(Between(path)) as db:
         db.act = lambda: family.append_message("tip", "user", "late")
@@ -180,7 +184,9 @@ def power_cut() -> None:
     raise PowerCutError
 
 
-def test_a_copy_without_its_delete_is_dropped(family: SessionDB, own: OwnStore, path: Path) -> None:
+def test_a_copy_without_its_delete_is_dropped(
+    family: SessionDB, own: DesktopDatabase, path: Path
+) -> None:
     before = conversations(family)
 
     with contextlib.closing(Between(path)) as db:
@@ -195,10 +201,10 @@ def test_a_copy_without_its_delete_is_dropped(family: SessionDB, own: OwnStore, 
     assert conversations(family) == before
 
 
-def test_a_delete_that_was_not_noted_is_restorable(family: SessionDB, own: OwnStore) -> None:
+def test_a_delete_that_was_not_noted_is_restorable(family: SessionDB, own: DesktopDatabase) -> None:
     before = conversations(family)
 
-    class Failing(OwnStore):
+    class Failing(DesktopDatabase):
         left = 1
 
         def write(self, fn: Callable[..., T]) -> T:
@@ -219,18 +225,18 @@ def test_a_delete_that_was_not_noted_is_restorable(family: SessionDB, own: OwnSt
     assert conversations(family) == before
 
 
-def test_a_lot_asks_first(family: SessionDB, own: OwnStore) -> None:
+def test_a_lot_asks_first(family: SessionDB, own: DesktopDatabase) -> None:
     before = conversations(family)
     with pytest.raises(TrashTooLargeError):
         prune(family, own, *ALL, most_bytes=10)
-    with pytest.raises(NoRoomError):
+    with pytest.raises(TrashDiskFullError):
         prune(family, own, *ALL, free=lambda _: 1_000)
     assert conversations(family) == before
     assert list_trash(own) == ()
     assert len(prune(family, own, *ALL, most_bytes=10, force=True).items) == len(ALL)
 
 
-def test_progress_and_a_stop_between_two_sessions(family: SessionDB, own: OwnStore) -> None:
+def test_progress_and_a_stop_between_two_sessions(family: SessionDB, own: DesktopDatabase) -> None:
     stop = threading.Event()
     seen: list[Progress] = []
 
@@ -270,7 +276,7 @@ def test_restoring_what_was_pruned_changes_nothing(
     folder = tmp_path_factory.mktemp("home")
     with (
         contextlib.closing(SessionDB(folder / "state.db")) as db,
-        contextlib.closing(OwnStore(folder / "desktop" / "desktop.db")) as own,
+        contextlib.closing(DesktopDatabase(folder / "desktop" / "desktop.db")) as own,
     ):
         build(db, made)
         before = conversations(db)

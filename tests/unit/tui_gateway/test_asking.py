@@ -128,7 +128,7 @@ def test_a_silent_peer_hears_and_is_not_asked(waiting: Waiting) -> None:
     sid, session = stage.begin()
     asking = server.SERVER.state.asking
     assert asking is not None
-    asking.falls_silent(stage.peer)
+    asking.input_closed(stage.peer)
     waiting.wonder(session["session_key"])
     assert [each.reason for each in waiting.over()] == ["nobody"]
     second = Peer()

@@ -19,7 +19,7 @@ from hermes_desktop.tui_gateway.protocol import frames
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
 from hermes_desktop.tui_gateway.protocol.params import Params
 from hermes_desktop.tui_gateway.protocol.work_queue import WorkQueue
-from hermes_desktop.tui_gateway.transport.base import Audience
+from hermes_desktop.tui_gateway.transport.base import Subscribers
 from hermes_desktop.tui_gateway.transport.lines import TOO_LONG, read_lines
 from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket
 from hermes_desktop.tui_gateway.transport.streams import StreamTransport
@@ -165,7 +165,7 @@ def test_methods_that_are_treated_apart_exist() -> None:
 
 
 def test_who_is_gone_is_dropped() -> None:
-    audience, here, gone = Audience(), Peer(), Peer()
+    audience, here, gone = Subscribers(), Peer(), Peer()
     audience.add(here)
     audience.add(gone)
     audience.add(gone)

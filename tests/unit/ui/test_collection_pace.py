@@ -9,7 +9,7 @@ from hermes_desktop.ui.start.collection_pace import (
     QUIET_S,
     SHORT_S,
     YOUNG_OBJECTS,
-    CollectionPace,
+    CollectionSchedule,
     Decision,
 )
 
@@ -17,15 +17,15 @@ LATER = APART_S + 1.0
 FAST = 1e-8
 
 
-def after_a_while() -> CollectionPace:
+def after_a_while() -> CollectionSchedule:
     """Something was allocated, and the last full collection is long ago."""
-    pace = CollectionPace(0.0)
+    pace = CollectionSchedule(0.0)
     pace.note_activity(LATER)
     assert pace.decide(0.0, FEW_OBJECTS, hidden=False) is None
     return pace
 
 
-def collect(pace: CollectionPace, now: float, allocated: int, object_s: float = FAST) -> int:
+def collect(pace: CollectionSchedule, now: float, allocated: int, object_s: float = FAST) -> int:
     done = pace.decide(now, allocated, hidden=False)
     if done is None:
         return -1
@@ -35,19 +35,19 @@ def collect(pace: CollectionPace, now: float, allocated: int, object_s: float = 
 
 
 def test_little_is_left_alone() -> None:
-    pace = CollectionPace(0.0)
+    pace = CollectionSchedule(0.0)
     assert pace.decide(1_000.0, FEW_OBJECTS - 1, hidden=True) is None
     assert pace.decide(1.0, YOUNG_OBJECTS - 1, hidden=False) is None
 
 
 def test_young_objects_are_collected_by_their_number_and_survivors_after_some_times() -> None:
-    pace = CollectionPace(0.0)
+    pace = CollectionSchedule(0.0)
     seen = [collect(pace, 1.0, YOUNG_OBJECTS) for _ in range(2 * MIDDLE_EVERY + 2)]
     assert seen == [*[0] * MIDDLE_EVERY, 1, *[0] * MIDDLE_EVERY, 1]
 
 
 def test_survivors_are_collected_before_that_takes_long() -> None:
-    pace = CollectionPace(0.0)
+    pace = CollectionSchedule(0.0)
     object_s = SHORT_S / (3.5 * YOUNG_OBJECTS)
     for _ in range(40):  # it learns what an object costs
         collect(pace, 1.0, YOUNG_OBJECTS, object_s)
@@ -57,7 +57,7 @@ def test_survivors_are_collected_before_that_takes_long() -> None:
 
 
 def test_what_would_take_long_waits_for_the_pause() -> None:
-    pace = CollectionPace(0.0)
+    pace = CollectionSchedule(0.0)
     slow = SHORT_S / YOUNG_OBJECTS
     for _ in range(40):
         collect(pace, 1.0, YOUNG_OBJECTS, slow)
@@ -98,6 +98,6 @@ def test_once_is_enough() -> None:
 
 
 def test_the_memory_does_not_fill_until_the_pause() -> None:
-    pace = CollectionPace(0.0)
+    pace = CollectionSchedule(0.0)
     pace.note_activity(1.0)
     assert pace.decide(1.0, MANY_OBJECTS, hidden=False) == Decision(2, "too many new objects")

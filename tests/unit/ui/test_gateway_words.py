@@ -13,10 +13,10 @@ from hermes_desktop.core.events import (
     UndoneWork,
 )
 from hermes_desktop.gateway.access.pairing import PairedUser
-from hermes_desktop.services.hosting.pairing_requests import WaitingUser
+from hermes_desktop.services.hosting.pairing_requests import PairingRequestView
 from hermes_desktop.ui.gateway.running_replies import RunningReplies
 from hermes_desktop.ui.gateway.wanted import Person
-from hermes_desktop.ui.words.ages import ago_words, next_look_ms, span_words, until_words
+from hermes_desktop.ui.words.ages import format_ago, format_span, format_until, refresh_interval_ms
 from hermes_desktop.ui.words.gateway_words import (
     allowed,
     attached_text,
@@ -26,7 +26,7 @@ from hermes_desktop.ui.words.gateway_words import (
     refused_text,
     running_text,
     shape_of,
-    status_words,
+    status_text,
 )
 from hermes_desktop.ui.words.platform_words import STATES, brief, distances, for_strip, state_words
 from hermes_desktop.ui.words.platform_words import explained as platform_explained
@@ -41,14 +41,14 @@ NOW = 1_000_000.0
      (47 * 3600, "47 h"), (49 * 3600, "2 days"), (10 * 86400, "10 days")],
 )  # fmt: skip
 def test_a_span_has_one_unit(seconds, words) -> None:
-    assert span_words(seconds) == words
+    assert format_span(seconds) == words
 
 
 def test_clocks_that_differ_make_no_future() -> None:
-    assert ago_words(-3) == "just now"
-    assert ago_words(12.7) == "12 s ago"
-    assert until_words(-3) == "now"
-    assert until_words(25) == "in 25 s"
+    assert format_ago(-3) == "just now"
+    assert format_ago(12.7) == "12 s ago"
+    assert format_until(-3) == "now"
+    assert format_until(25) == "in 25 s"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_clocks_that_differ_make_no_future() -> None:
     [([], 0), ([3], 1000), ([-59], 1000), ([-61], 5000), ([-700], 30_000), ([-700, 20], 1000)],
 )
 def test_words_are_looked_at_as_often_as_they_change(distances, pause) -> None:
-    assert next_look_ms(distances) == pause
+    assert refresh_interval_ms(distances) == pause
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_distances_look_both_ways() -> None:
     ],
 )
 def test_a_state_in_shape_and_words(status, shape, words) -> None:
-    assert (shape_of(status), status_words(status)) == (shape, words)
+    assert (shape_of(status), status_text(status)) == (shape, words)
 
 
 def test_what_may_be_done_is_never_two_opposites() -> None:
@@ -139,7 +139,7 @@ def test_what_nobody_can_help_needs_no_person() -> None:
     out = PlatformHealth("signal", "unavailable")
     without = GatewayStatusChanged("degraded", platforms=(out, served))
     assert shape_of(without) == "running"
-    assert status_words(without) == "Gateway running, without Signal"
+    assert status_text(without) == "Gateway running, without Signal"
     assert explained(without) == (
         "Signal cannot be served by this version. The other platforms are answered."
     )
@@ -147,7 +147,7 @@ def test_what_nobody_can_help_needs_no_person() -> None:
         "degraded", platforms=(out, served, PlatformHealth("slack", "fatal"))
     )
     assert shape_of(troubled) == "attention"
-    assert status_words(troubled) == "Gateway running, with a problem"
+    assert status_text(troubled) == "Gateway running, with a problem"
     assert explained(troubled).startswith("Slack does not work. Signal cannot be served")
 
 
@@ -187,7 +187,7 @@ def test_only_replies_to_platforms_are_stopped_with_the_gateway() -> None:
 
 def test_names_that_strangers_choose_stay_one_short_line() -> None:
     def waiting(name: str) -> Person:
-        return Person.waiting(WaitingUser("telegram", "e1", "4711", name, 90.0), NOW)
+        return Person.waiting(PairingRequestView("telegram", "e1", "4711", name, 90.0), NOW)
 
     assert waiting("Anna\nSchmidt\u202e").name == "Anna Schmidt"
     assert waiting("").name == "4711"
@@ -220,6 +220,6 @@ def test_the_age_of_another_gateway_is_said_once() -> None:
 def test_what_is_not_run_stands_behind_the_state() -> None:
     undone = UndoneWork(2, 3, ("a", "b"), ("garden",), 1)
     running = GatewayStatusChanged("running", undone=undone)
-    assert status_words(running) == "Gateway running (2 jobs and 3 cards not run)"
+    assert status_text(running) == "Gateway running (2 jobs and 3 cards not run)"
     assert shape_of(running) == "running"
-    assert status_words(GatewayStatusChanged("stopping", undone=undone)) == "Gateway stopping"
+    assert status_text(GatewayStatusChanged("stopping", undone=undone)) == "Gateway stopping"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.ui.words.setting_names import place_in, setting_in
+from hermes_desktop.ui.words.setting_names import setting_in, setting_target_in
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from hermes_desktop.ui.words.setting_names import place_in, setting_in
     ],
 )
 def test_place(words: str, place: tuple[str, str]) -> None:
-    assert place_in(words) == place
+    assert setting_target_in(words) == place
 
 
 def test_a_file_is_no_setting() -> None:

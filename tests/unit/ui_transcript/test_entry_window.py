@@ -36,7 +36,7 @@ def test_older_messages_push_the_newest_out_of_the_window_not_out_of_memory() ->
     assert window.at_end
     assert ids(window)[-1] == 1_059
     assert len(window.shown) <= MAX_ALIVE
-    assert window.grow_up()
+    assert window.show_older()
     assert window.to_end()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.agent.tools.asking.approval_queue import Choice
-from hermes_desktop.agent.tools.asking.moved_keys import MovedKeys
+from hermes_desktop.agent.tools.asking.moved_keys import ChatKeyAliases
 from hermes_desktop.core.files.atomic_files import write_text_atomic
 from hermes_desktop.core.files.private_files import make_private_folder, open_private
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 _MOST_LOG = 2_000_000
 
 
-class ApprovalMemory:
+class ApprovalStore:
     """The memory of approvals: in memory for a chat, in a file if they are permanent.
 
     An approval is for one exact action – the same command in the same folder, the same file – and
@@ -33,7 +33,7 @@ class ApprovalMemory:
         self._folder = folder
         self._lock = threading.Lock()
         self._session: set[tuple[str, str]] = set()
-        self._moved = MovedKeys()
+        self._moved = ChatKeyAliases()
 
     @property
     def keeps(self) -> bool:

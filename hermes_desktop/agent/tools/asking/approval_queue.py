@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hermes_desktop.agent.tools.asking import waiting_room
-from hermes_desktop.agent.tools.asking.waiting_room import Reason, WaitingRoom, new_request_id
+from hermes_desktop.agent.tools.asking.waiting_room import Reason, RequestQueue, new_request_id
 from hermes_desktop.core.clock import Clock
 
 __all__ = [
@@ -77,7 +77,7 @@ class Attendant(waiting_room.Attendant[ApprovalRequest, Answered]):
     """An attendant that shows approval requests; see :class:`~.waiting_room.Attendant`."""
 
 
-class ApprovalQueue(WaitingRoom[ApprovalRequest, Answered]):
+class ApprovalQueue(RequestQueue[ApprovalRequest, Answered]):
     """The queue of approval requests, in order of arrival.
 
     Args:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hermes_desktop import plugins
-from hermes_desktop.agent.tools.asking.approval_memory import ApprovalMemory
+from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
 from hermes_desktop.agent.tools.asking.approval_queue import (
     Answered,
     ApprovalQueue,
@@ -118,7 +118,7 @@ class ApprovalGate:
         places: Places,
         *,
         queue: ApprovalQueue,
-        memory: ApprovalMemory,
+        memory: ApprovalStore,
         clock: Clock,
         clean: Callable[[str], str],
         platform: str,

@@ -24,7 +24,7 @@ MOST_CHOICE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class PersonAsker:
+class UserQuestions:
     """The way for one agent's tools to ask the user. Blocking; thread-safe.
 
     Attributes:

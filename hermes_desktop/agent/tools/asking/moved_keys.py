@@ -7,7 +7,7 @@ a new id. Code that started before (a background task, a waiting thread) keeps t
 import threading
 
 
-class MovedKeys:
+class ChatKeyAliases:
     """A map from old keys to current ones. Thread-safe."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from hermes_desktop.agent.tools.asking import waiting_room
-from hermes_desktop.agent.tools.asking.waiting_room import Reason, WaitingRoom
+from hermes_desktop.agent.tools.asking.waiting_room import Reason, RequestQueue
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.state.records.content_codec import clean_text
 
@@ -57,7 +57,7 @@ class QuestionAttendant(waiting_room.Attendant[Question, QuestionReply]):
     """An attendant that shows questions; see :class:`~.waiting_room.Attendant`."""
 
 
-class QuestionQueue(WaitingRoom[Question, QuestionReply]):
+class QuestionQueue(RequestQueue[Question, QuestionReply]):
     """The queue of questions, in order of arrival.
 
     Args:

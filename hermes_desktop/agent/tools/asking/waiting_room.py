@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
-from hermes_desktop.agent.tools.asking.moved_keys import MovedKeys
+from hermes_desktop.agent.tools.asking.moved_keys import ChatKeyAliases
 from hermes_desktop.agent.types import CancelSignal
 from hermes_desktop.core.clock import Clock
 
@@ -74,7 +74,7 @@ class _Waiting(Generic[Q, A]):
     answer: A | None = None
 
 
-class WaitingRoom(Generic[Q, A]):
+class RequestQueue(Generic[Q, A]):
     """The queue of pending requests, in order of arrival.
 
     Args:
@@ -89,7 +89,7 @@ class WaitingRoom(Generic[Q, A]):
         self._waiting: dict[str, _Waiting[Q, A]] = {}
         self._attendants: list[Attendant[Q, A]] = []
         self._observers: list[Callable[[Q, bool], object]] = []
-        self._moved = MovedKeys()
+        self._moved = ChatKeyAliases()
         self._closed = False
 
     # Attendants

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from hermes_desktop.agent.tools.danger import danger_paths, danger_programs
 from hermes_desktop.agent.tools.danger.danger_paths import Places
-from hermes_desktop.agent.tools.danger.danger_rough import rough_findings
+from hermes_desktop.agent.tools.danger.danger_rough import pattern_findings
 from hermes_desktop.agent.tools.danger.danger_scripts import hidden_texts, script_text
 from hermes_desktop.agent.tools.danger.danger_sql import loses_data, runs_programs
 from hermes_desktop.agent.tools.danger.danger_words import Danger, Found, changes_what_runs
@@ -71,7 +71,7 @@ def judge(text: str, places: Places) -> Judgement:
         found.add("too-long", "is too long to be judged", hard=True)
         return Judgement(found.all())
     plain = unicodedata.normalize("NFKC", text)
-    for key, words, hard in rough_findings(plain):
+    for key, words, hard in pattern_findings(plain):
         found.add(key, words, hard=hard)
     if plain != text:
         found.add("lookalikes", "has characters that look like others")
@@ -94,7 +94,7 @@ class _Judge:
         for problem in reading.problems:
             self.found.add("unreadable", f"cannot be judged: {problem}")
         if reading.lost:  # part of it may still run
-            for key, words, _ in rough_findings(text, lost=True):
+            for key, words, _ in pattern_findings(text, lost=True):
                 self.found.add(key, words, hard=True)
         judge = self
         for command in reading.commands:
@@ -125,7 +125,7 @@ class _Judge:
             target = None if operands[0].opaque else operands[0].text
         elif len(command.words) > 1 or program == "popd":
             target = None
-        return replace(self, places=self.places.gone_to(target))
+        return replace(self, places=self.places.after_cd(target))
 
     def command(self, command: Simple, depth: int) -> None:
         """Assess one program with its redirections and assignments."""
@@ -199,7 +199,7 @@ class _Judge:
         texts = hidden_texts(reading)
         for text in texts[:_MOST_TRIED]:
             self._try_text(text, depth)
-            for key, words, _ in rough_findings(text):
+            for key, words, _ in pattern_findings(text):
                 self.found.add(key, words, hard=key != "raw-connection")
         for kept in reading.lists[:_MOST_TRIED]:
             self._try_words(kept, depth)
@@ -254,7 +254,7 @@ class _Judge:
             for text in _names_in(word):
                 path = self.places.absolute(text)
                 hidden = word.wild and bool(_HIDDEN_GLOB.search(text))
-                whole = program in _TAKES_ALL and danger_paths.is_around_home(path, self.places)
+                whole = program in _TAKES_ALL and danger_paths.contains_home(path, self.places)
                 if hidden or whole or danger_paths.holds_secrets(path, self.places):
                     self.found.add("reads-secrets", f"touches {text[:80]}, where secrets are kept")
 

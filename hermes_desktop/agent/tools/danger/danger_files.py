@@ -98,7 +98,7 @@ def _shows_secrets(
     texts: Sequence[str], starts: Sequence[str], places: Places, found: Found
 ) -> None:
     """Find a program that reads every file found around the home."""
-    if not any(danger_paths.is_around_home(each, places) for each in starts):
+    if not any(danger_paths.contains_home(each, places) for each in starts):
         return
     names = [after for each, after in pairwise(texts) if "name" in each]
     if not names or any(fnmatch.fnmatchcase(s, each) for each in names for s in _SECRET_NAMES):

@@ -61,7 +61,7 @@ class Places:
     root: Path | None = None
     known: bool = True
 
-    def gone_to(self, text: str | None) -> "Places":
+    def after_cd(self, text: str | None) -> "Places":
         """Return the places after ``cd``; None for an unknown folder: then the worst is assumed."""
         path = "/etc" if text is None else self.absolute(text)
         known = text is not None and (self.known or text.startswith(("/", "~")))
@@ -153,7 +153,7 @@ def holds_secrets(path: str, places: Places) -> bool:
     }  # fmt: skip
 
 
-def is_around_home(path: str, places: Places) -> bool:
+def contains_home(path: str, places: Places) -> bool:
     """Return whether a folder is the Hermes home or the user's home, or contains one of them."""
     if path == "/":
         return True

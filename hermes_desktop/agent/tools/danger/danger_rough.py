@@ -28,7 +28,7 @@ _POWER = re.compile(
 )
 
 
-def rough_findings(text: str, *, lost: bool = False) -> Iterator[tuple[str, str, bool]]:
+def pattern_findings(text: str, *, lost: bool = False) -> Iterator[tuple[str, str, bool]]:
     """Yield key, words and whether it is forbidden.
 
     Args:

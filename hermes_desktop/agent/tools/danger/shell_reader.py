@@ -13,8 +13,8 @@ from hermes_desktop.agent.tools.danger.shell_redirects import RedirectReader
 from hermes_desktop.agent.tools.danger.shell_values import printed
 from hermes_desktop.agent.tools.danger.shell_words import (
     BLANK,
-    CannotReadError,
     Reading,
+    ShellParseError,
     Simple,
     Word,
     assignment,
@@ -50,7 +50,7 @@ def read_shell(text: str) -> Reading:
     else:
         try:
             reader.commands(until="")
-        except CannotReadError as error:
+        except ShellParseError as error:
             lost = True
             reader.problems.append(str(error))
     if any(_is_strange(each) for each in text):
@@ -78,7 +78,7 @@ class _Reader(RedirectReader):
         """Read up to ``until`` (")" or "" for the end of the text)."""
         self.depth += 1
         if self.depth > MOST_DEPTH:
-            raise CannotReadError("it is nested very deeply")
+            raise ShellParseError("it is nested very deeply")
         choices, self._choices = self._choices, 0
         nested, self._nested, self._after = self._nested, 0, ""
         values = dict(self.values)
@@ -87,7 +87,7 @@ class _Reader(RedirectReader):
             self._step(here)
             self._skip_blanks()
         if until and self._peek() != until:
-            raise CannotReadError("its brackets do not match")
+            raise ShellParseError("its brackets do not match")
         if self._bodies and not until:
             self._read_bodies()
         self._choices, self._nested = choices, nested
@@ -125,14 +125,14 @@ class _Reader(RedirectReader):
         elif here == "#":
             self._skip_comment()
         elif here == ")":
-            raise CannotReadError("its brackets do not match")
+            raise ShellParseError("its brackets do not match")
         else:
             self._simple()
 
     def _separator(self) -> None:
         if self.text.startswith((";;", ";&"), self.at):
             if not self._choices:
-                raise CannotReadError("it chooses between commands")
+                raise ShellParseError("it chooses between commands")
             self.at += 3 if self.text.startswith(";;&", self.at) else 2
             self._pattern()
             return
@@ -162,7 +162,7 @@ class _Reader(RedirectReader):
         self._skip_blanks()
         self._words()
         if (begins := _CASE_IN.match(self.text, self.at)) is None:
-            raise CannotReadError("it chooses between commands")
+            raise ShellParseError("it chooses between commands")
         self.at = begins.end()
         self._choices += 1
         self._pattern()
@@ -178,7 +178,7 @@ class _Reader(RedirectReader):
             self.at += 1
         while (here := self._peek()) != ")":
             if not here or here in "\n;&<>(":
-                raise CannotReadError("it chooses between commands")
+                raise ShellParseError("it chooses between commands")
             if here in BLANK + "|":
                 self.at += 1
             else:
@@ -190,7 +190,7 @@ class _Reader(RedirectReader):
     def _simple(self) -> None:
         command = Simple()
         if len(self.found) >= MOST_COMMANDS:
-            raise CannotReadError("it has very many commands")
+            raise ShellParseError("it has very many commands")
         self.found.append(command)
         while (here := self._peek()) and here not in "\n;&|)":
             if here in BLANK:
@@ -221,7 +221,7 @@ class _Reader(RedirectReader):
         elif not command.words and not command.assigned:
             self._group()  # after a word such as "then"
         else:
-            raise CannotReadError("it has brackets in an unusual place")
+            raise ShellParseError("it has brackets in an unusual place")
 
     def _function(self, name: str) -> None:
         self.functions.add(name)
@@ -233,7 +233,7 @@ class _Reader(RedirectReader):
         words: list[Word] = []
         while (here := self._peek()) != ")":
             if not here or here in ";&|<>(":
-                raise CannotReadError("its brackets do not match")
+                raise ShellParseError("its brackets do not match")
             if here in BLANK + "\n":
                 self.at += 1
             else:
@@ -350,7 +350,7 @@ class _Reader(RedirectReader):
     def _skip_test(self) -> None:
         end = self.text.find("]]", self.at)
         if end < 0:
-            raise CannotReadError("its brackets do not match")
+            raise ShellParseError("its brackets do not match")
         inner = self.text[self.at : end]
         if "$(" in inner or "`" in inner:
             self.commands_in(inner, quoted=True)

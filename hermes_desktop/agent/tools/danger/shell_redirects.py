@@ -2,7 +2,7 @@
 
 from hermes_desktop.agent.tools.danger.shell_words import (
     ENDS_WORD,
-    CannotReadError,
+    ShellParseError,
     Simple,
     Word,
     WordReader,
@@ -60,7 +60,7 @@ class RedirectReader(WordReader):
         start = self.at
         word = self._word()
         if not word.text:
-            raise CannotReadError("its here-document has no end")
+            raise ShellParseError("its here-document has no end")
         raw = self.text[start : self.at]
         self._bodies.append((command, word.text, raw != word.text, strips))
 
@@ -71,7 +71,7 @@ class RedirectReader(WordReader):
             lines: list[str] = []
             while True:
                 if self.at >= len(self.text):
-                    raise CannotReadError("its here-document has no end")
+                    raise ShellParseError("its here-document has no end")
                 line, _, _ = self.text[self.at :].partition("\n")
                 self.at = min(len(self.text), self.at + len(line) + 1)
                 line = line.lstrip("\t") if strips else line

@@ -20,7 +20,7 @@ _RUNS_IN_PLACE = re.compile(r"\w\[[^\]]{0,400}(\$\(|`)")
 _NUMBER_OR_NAME = re.compile(r"^\s*-?\w*\s*$")
 
 
-class CannotReadError(ValueError):
+class ShellParseError(ValueError):
     """The text cannot be analyzed; the message says why."""
 
 
@@ -149,7 +149,7 @@ class WordReader:
         try:
             texts = alternatives(text, live) if wild else [text]
         except ValueError as error:
-            raise CannotReadError("it stands for very many words") from error
+            raise ShellParseError("it stands for very many words") from error
         return [Word(text, opaque, bare, wild) for text in texts]
 
     def _word(self) -> Word:
@@ -159,7 +159,7 @@ class WordReader:
     def _single(self) -> str:
         end = self.text.find("'", self.at + 1)
         if end < 0:
-            raise CannotReadError("a quote is not closed")
+            raise ShellParseError("a quote is not closed")
         inner = self.text[self.at + 1 : end]
         self.at = end + 1
         return inner
@@ -170,7 +170,7 @@ class WordReader:
         self.at += 1
         while (here := self._peek()) != '"':
             if not here:
-                raise CannotReadError("a quote is not closed")
+                raise ShellParseError("a quote is not closed")
             text, hidden = self._within_quotes(here)
             pieces.append(text)
             opaque = opaque or hidden
@@ -226,7 +226,7 @@ class WordReader:
     def _braced(self, *, quoted: bool) -> tuple[str, bool, bool] | None:
         end = closing(self.text, self.at + 1, "{", "}")
         if end < 0:
-            raise CannotReadError("a bracket is not closed")
+            raise ShellParseError("a bracket is not closed")
         name = self.text[self.at + 2 : end]
         self.at = end + 1
         if "$(" in name or "`" in name or "${" in name:
@@ -261,7 +261,7 @@ class WordReader:
         spliced = "".join(each if each in _PLAIN else "\\" + each for each in known)
         self.text = self.text[: self.at] + spliced.replace("\n", " ") + self.text[self.at :]
         if len(self.text) > MOST_SPLICED:
-            raise CannotReadError("a value in it becomes very many words")
+            raise ShellParseError("a value in it becomes very many words")
         return "", False, True
 
     def _substitution(self, *, quoted: bool) -> tuple[str, bool, bool]:
@@ -311,7 +311,7 @@ class WordReader:
         self.at += 1
         while (here := self._peek()) != "`":
             if not here:
-                raise CannotReadError("a quote is not closed")
+                raise ShellParseError("a quote is not closed")
             following = self.text[self.at + 1 : self.at + 2]
             is_escaped = here == "\\" and following != "" and following in "`\\$"
             pieces.append(following if is_escaped else here)
@@ -324,7 +324,7 @@ class WordReader:
         self.at += 1
         while (here := self._peek()) != "'":
             if not here:
-                raise CannotReadError("a quote is not closed")
+                raise ShellParseError("a quote is not closed")
             self.at += 1
             pieces.append(here if here != "\\" else self._escape())
         self.at += 1
@@ -339,7 +339,7 @@ class WordReader:
             self.at -= 1
             return self._number("01234567", 3, 8)
         if kind == "c":
-            raise CannotReadError("it has control characters")
+            raise ShellParseError("it has control characters")
         return _ANSI_C.get(kind, kind)
 
     def _number(self, digits: str, most: int, base: int) -> str:
@@ -348,7 +348,7 @@ class WordReader:
             self.at += 1
         code = int(self.text[start : self.at] or "0", base)
         if not 0 < code < 0x110000:  # noqa: PLR2004 - the end of Unicode
-            raise CannotReadError("it has characters that do not exist")
+            raise ShellParseError("it has characters that do not exist")
         return chr(code)
 
     # Helpers

@@ -66,7 +66,7 @@ def stamp_of(path: Path) -> Stamp | None:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def refuse_changed(path: Path, shown: str, seen: Stamp | None) -> None:
+def require_unchanged(path: Path, shown: str, seen: Stamp | None) -> None:
     """Protect changes that another program made meanwhile.
 
     Raises:

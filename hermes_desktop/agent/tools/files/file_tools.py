@@ -5,8 +5,8 @@ from hermes_desktop.agent.tools.files.file_access import (
     for_reading,
     for_writing,
     read_text,
-    refuse_changed,
     refuse_marks,
+    require_unchanged,
     stamp_of,
 )
 from hermes_desktop.core.files.atomic_files import write_text_atomic
@@ -71,7 +71,7 @@ def _patch(arguments: Arguments, context: ToolContext) -> Answer:
     if len(changed) > MOST_WRITTEN:
         raise ToolError("The file would become too long.")
     refuse_marks(text, changed)
-    refuse_changed(path, shown, seen)
+    require_unchanged(path, shown, seen)
     write_text_atomic(path, changed, mode=0o644)
     return {"written": str(path), "replaced": count}
 

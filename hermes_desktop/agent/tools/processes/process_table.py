@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from hermes_desktop.agent.tools.asking.moved_keys import MovedKeys
+from hermes_desktop.agent.tools.asking.moved_keys import ChatKeyAliases
 from hermes_desktop.agent.tools.processes.background_process import POLITE_S, BackgroundProcess
 from hermes_desktop.agent.tools.processes.process_output import Excerpt
 from hermes_desktop.agent.tools.processes.process_records import LostProcess, ProcessRecords
@@ -99,7 +99,7 @@ class ProcessTable:
         self._writing = threading.Lock()
         self._kept: dict[str, _Kept] = {}
         self._lost: tuple[ProcessInfo, ...] = ()
-        self._moved = MovedKeys()
+        self._moved = ChatKeyAliases()
         self._closed = False
         self._mark = ""
         self._listeners: list[Callable[[ProcessInfo], object]] = []

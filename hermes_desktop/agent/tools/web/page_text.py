@@ -22,7 +22,7 @@ _DEEPEST = 100
 
 def page_text(page: str) -> str:
     """Return the text of a page, title first."""
-    gathered = _Gathered()
+    gathered = _VisibleText()
     for kind, what in _pieces(page):
         if kind == "text":
             gathered.text(what)
@@ -36,7 +36,7 @@ def page_text(page: str) -> str:
     return f"# {title}\n\n{body}" if title else body
 
 
-class _Gathered:
+class _VisibleText:
     """The visible text of a page."""
 
     def __init__(self) -> None:

@@ -17,15 +17,15 @@ from hermes_desktop.gateway.platforms.telegram.formatted import MOST_UNITS, Form
 from hermes_desktop.gateway.platforms.telegram.grouping import groups_of
 from hermes_desktop.gateway.platforms.telegram.inbound import button_data
 from hermes_desktop.gateway.platforms.telegram.incoming import GENERAL_TOPIC
-from hermes_desktop.gateway.platforms.telegram.intake import Intake
+from hermes_desktop.gateway.platforms.telegram.intake import UpdateConverter
 from hermes_desktop.gateway.platforms.telegram.loading import ApiMaker, load_api
 from hermes_desktop.gateway.platforms.telegram.markup import formatted
 from hermes_desktop.gateway.platforms.telegram.menu import menu
 from hermes_desktop.gateway.platforms.telegram.options import read_options
-from hermes_desktop.gateway.platforms.telegram.packages import missing_words
+from hermes_desktop.gateway.platforms.telegram.packages import missing_text
 from hermes_desktop.gateway.platforms.telegram.poller import (
     UNKNOWN_TOKEN,
-    Conflicts,
+    ConflictCount,
     Failure,
     Kept,
     Poller,
@@ -50,7 +50,7 @@ _LEAVING_S = 2.0
 _READ_AT_ONCE = 1000
 
 
-class TelegramPlatform(PlatformAdapter):
+class TelegramAdapter(PlatformAdapter):
     """Adapter of a Telegram bot, by long polling.
 
     The library's own updater is not used: it lets Telegram forget a message before the message is
@@ -73,14 +73,14 @@ class TelegramPlatform(PlatformAdapter):
         config: PlatformConfig,
         context: AdapterContext,
         *,
-        conflicts: Conflicts | None = None,
+        conflicts: ConflictCount | None = None,
         make_api: ApiMaker = load_api,
     ) -> None:
         super().__init__(Platform.TELEGRAM, clock=context.clock)
         self._token = (config.token or "").strip()
         self._options = read_options(config)
         self._home = context.home
-        self._conflicts = conflicts or Conflicts()
+        self._conflicts = conflicts or ConflictCount()
         self._make_api = make_api
         self.token = TokenIdentity("telegram-bot-token", self._token)
         self.expected_silence_s = self._options.silence_s
@@ -89,7 +89,7 @@ class TelegramPlatform(PlatformAdapter):
         self._poller: Poller | None = None
         self._tasks = TaskSet()
         self._worker: WorkerThreads | None = None
-        self._intake = Intake(self._options)
+        self._intake = UpdateConverter(self._options)
         self._moved: dict[str, str] = {}
         self._unkept: dict[str, Kept] = {}
 
@@ -107,7 +107,7 @@ class TelegramPlatform(PlatformAdapter):
             api = self._api = await self._worker.run(self._make_api, self._token, self._options)
         except ImportError as error:
             log.warning("Telegram cannot be served: %s", error)
-            self.set_fatal_error("missing_package", missing_words(), retryable=False)
+            self.set_fatal_error("missing_package", missing_text(), retryable=False)
             return False
         except ConfigError as error:
             self.set_fatal_error("misconfigured", str(error), retryable=False)
@@ -142,7 +142,7 @@ class TelegramPlatform(PlatformAdapter):
         poller, self._poller = self._poller, None
         await self._tasks.cancel_all(timeout=_LEAVING_S)
         if poller is not None:
-            await poller.last_word()
+            await poller.acknowledge_rest()
         if api is not None:
             await api.close()
         if self._worker is not None:
@@ -157,7 +157,7 @@ class TelegramPlatform(PlatformAdapter):
             self._bot = await api.me()
         except (RefusalError, OSError):
             return False
-        await poller.answers_anew()
+        await poller.poll_again()
         return True
 
     async def _ask(self, poller: Poller) -> None:

@@ -34,8 +34,8 @@ from hermes_desktop.gateway.platforms.telegram.records import (
     UncertainError,
 )
 from hermes_desktop.gateway.platforms.telegram.wire import (
-    PollWire,
     RefusedCallError,
+    TelegramPollHttp,
     Wire,
     quiet,
 )
@@ -74,7 +74,7 @@ class TelegramApi:
         quiet()
         self._token = token
         self._options = options
-        self._wire, self._poll_wire = Wire(options), PollWire(options, 2)
+        self._wire, self._poll_wire = Wire(options), TelegramPollHttp(options, 2)
         # Telegram would fetch the target of a link before the user has seen the message: an
         # attacker who makes the model write an address with a secret in it would receive that
         # secret.
@@ -111,7 +111,7 @@ class TelegramApi:
     async def poll(self, offset: int | None, wait_s: int, limit: int = 100) -> list[Incoming]:
         """Wait for updates from this number on; the server forgets all earlier ones."""
         async with self._translated():
-            # PollWire keeps the raw updates, so that we can read those that the library cannot.
+            # TelegramPollHttp keeps the raw updates: some cannot be read by the library.
             self._poll_wire.results = []
             with contextlib.suppress(*_NONSENSE):
                 await self._bot.get_updates(

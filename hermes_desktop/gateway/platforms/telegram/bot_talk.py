@@ -10,7 +10,7 @@ _MOST = 10
 _CHATS = 500
 
 
-class BotTalk:
+class BotReplyLimit:
     """Counts the replies to other bots in a chat since a human wrote there."""
 
     def __init__(self) -> None:

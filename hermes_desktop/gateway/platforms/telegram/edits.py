@@ -9,7 +9,7 @@ _KEPT = 500
 _QUOTED = 200
 
 
-class Edits:
+class EditHistory:
     """Remembers the latest texts, because Telegram also reports edits without a change."""
 
     def __init__(self) -> None:

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Sequence
 
 from hermes_desktop.gateway.platforms.messages import MessageEvent
-from hermes_desktop.gateway.platforms.telegram.bot_talk import BotTalk
-from hermes_desktop.gateway.platforms.telegram.edits import Edits
+from hermes_desktop.gateway.platforms.telegram.bot_talk import BotReplyLimit
+from hermes_desktop.gateway.platforms.telegram.edits import EditHistory
 from hermes_desktop.gateway.platforms.telegram.inbound import message_event
 from hermes_desktop.gateway.platforms.telegram.options import TelegramOptions
 from hermes_desktop.gateway.platforms.telegram.records import Bot, Incoming
@@ -13,7 +13,7 @@ from hermes_desktop.gateway.platforms.telegram.records import Bot, Incoming
 log = logging.getLogger(__name__)
 
 
-class Intake:
+class UpdateConverter:
     """Converts updates into messages.
 
     Args:
@@ -22,7 +22,7 @@ class Intake:
 
     def __init__(self, options: TelegramOptions) -> None:
         self._options = options
-        self._talk, self._edits = BotTalk(), Edits()
+        self._talk, self._edits = BotReplyLimit(), EditHistory()
 
     def event_of(self, group: Sequence[Incoming], bot: Bot) -> MessageEvent | None:
         """Return the message that related updates form; None: it is not for this bot."""

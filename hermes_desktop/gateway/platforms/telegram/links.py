@@ -8,7 +8,7 @@ _PLACE = re.compile(
 )
 
 
-def looks_elsewhere(shown: str, address: str) -> bool:
+def is_misleading(shown: str, address: str) -> bool:
     """Return whether the text of a link looks like the address of another host or user.
 
     Args:

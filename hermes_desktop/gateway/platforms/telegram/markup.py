@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from hermes_desktop.gateway.platforms.telegram.formatted import Formatted, Mark
-from hermes_desktop.gateway.platforms.telegram.links import looks_elsewhere
+from hermes_desktop.gateway.platforms.telegram.links import is_misleading
 
 _WIDEST_TABLE = 38
 _LINKS = ("http://", "https://", "tg://user?", "mailto:")
@@ -196,7 +196,7 @@ class _Writer:
         self.text += text
         shown = self.text[start:]
         if address.startswith(_LINKS):
-            if looks_elsewhere(shown, address):  # its target is not visible before it is followed
+            if is_misleading(shown, address):  # its target is not visible before it is followed
                 self.text += f" ({address})"
             elif shown != address and shown.strip():
                 self.marks.append(Mark("text_link", start, len(self.text), address))

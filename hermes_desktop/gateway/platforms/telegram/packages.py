@@ -18,11 +18,11 @@ def install_command(prefix: str = sys.prefix, executable: str = sys.executable) 
     return f"{executable} -m pip install '{_WANTED}'"
 
 
-def missing_words() -> str:
+def missing_text() -> str:
     """Return a sentence about the missing package."""
     return f"The package {PACKAGE} is not installed. Run: {install_command()}"
 
 
 def lacking() -> str:
     """Return that sentence if the package is missing, else "". Loads nothing."""
-    return "" if find_spec("telegram") is not None else missing_words()
+    return "" if find_spec("telegram") is not None else missing_text()

@@ -50,7 +50,7 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Conflicts:
+class ConflictCount:
     """Count of consecutive conflicts with another poller of the bot; outlives connections."""
 
     number: int = 0
@@ -130,7 +130,7 @@ class Poller:
                 break
         return None
 
-    async def answers_anew(self) -> None:
+    async def poll_again(self) -> None:
         """Cancel the running request, and return when a new one was answered."""
         self._answered.clear()
         self._quick = True
@@ -138,7 +138,7 @@ class Poller:
             self._call.cancel()
         await self._answered.wait()
 
-    async def last_word(self) -> None:
+    async def acknowledge_rest(self) -> None:
         """Acknowledge what was stored since the last request."""
         if self._next is not None and self._next != self._asked_from:
             with contextlib.suppress(RefusalError, OSError):

@@ -80,7 +80,7 @@ class Wire(HTTPXRequest):
         """Handle the result of a successful call."""
 
 
-class PollWire(Wire):
+class TelegramPollHttp(Wire):
     """The connection for polling. Keeps updates as they were sent.
 
     The library parses a batch as a whole or not at all; one update of an unknown, newer kind would

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.events import ContextUsed
-    from hermes_desktop.services.agents.session_figures import SessionFigures
+    from hermes_desktop.services.agents.session_figures import SessionStatistics
     from hermes_desktop.ui.chat.shown_session import ShownSession
     from hermes_desktop.ui.widgets.async_slots import AsyncSlots
     from hermes_desktop.ui.widgets.event_bridge import EventBridge
@@ -30,7 +30,7 @@ class _Known:
     at: float
 
 
-class ContextWatch(QObject):
+class ContextUsageTracker(QObject):
     """The context usage of the session on the page.
 
     Estimates are made from the stored messages.
@@ -51,7 +51,7 @@ class ContextWatch(QObject):
 
     def __init__(
         self,
-        figures: SessionFigures,
+        figures: SessionStatistics,
         slots: AsyncSlots,
         bridge: EventBridge,
         current: Callable[[], ShownSession],

@@ -20,6 +20,6 @@ async def store_title(
     if shown.id is None:
         return
     await services.catalog.rename(shown.id, title)
-    services.watch.look_now()
+    services.watch.check_now()
     with suppress(NotFoundError):
         await refresh.refresh(shown)

@@ -20,13 +20,13 @@ from typing_extensions import override
 
 from hermes_desktop.ui.chat.header.context_words import short_tokens
 from hermes_desktop.ui.chat.header.usage_words import share_words, total_words
-from hermes_desktop.ui.widgets.dialog_buttons import without_icons
+from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
-from hermes_desktop.ui.widgets.section_parts import LeadingLabel, QuietLabel
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_16, SPACE_24, Theme
 
 if TYPE_CHECKING:
-    from hermes_desktop.services.agents.session_figures import SessionFigures, SessionUsage
+    from hermes_desktop.services.agents.session_figures import SessionStatistics, SessionUsage
     from hermes_desktop.state.records.records import SessionSummary
     from hermes_desktop.state.sessions.session_usage import ModelUsage
 
@@ -77,7 +77,7 @@ class ModelLine(QWidget):
         font.setWeight(QFont.Weight.DemiBold)
         name.setFont(font)
         tokens.setText(self.tr("{} tokens").format(short_tokens(usage.tokens)))
-        self.words = QuietLabel(theme, share_words(usage))
+        self.words = SecondaryLabel(theme, share_words(usage))
         self.bar = UsageBar(theme, share)
         head = QHBoxLayout()
         head.setSpacing(SPACE_8)
@@ -109,13 +109,13 @@ class UsageDialog(QDialog):
         font = QFont(heading.font())
         font.setWeight(QFont.Weight.DemiBold)
         heading.setFont(font)
-        self.total = QuietLabel(theme, total_words(usage.models, usage.parts))
+        self.total = SecondaryLabel(theme, total_words(usage.models, usage.parts))
         most = max((each.tokens for each in usage.models), default=0)
         self.lines = [
             ModelLine(theme, each, each.tokens / most if most else 0.0) for each in usage.models
         ]
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        without_icons(buttons)
+        remove_icons(buttons)
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
         column.setContentsMargins(QMargins(SPACE_24, SPACE_16, SPACE_24, SPACE_16))
@@ -160,7 +160,7 @@ class UsageDialog(QDialog):
 
 
 async def show_usage(
-    figures: SessionFigures, session: SessionSummary, theme: Theme, parent: QWidget
+    figures: SessionStatistics, session: SessionSummary, theme: Theme, parent: QWidget
 ) -> None:
     """Read the usage of a session and show it.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hermes_desktop.agent.usage import task_words
+from hermes_desktop.agent.usage import task_label
 from hermes_desktop.state.sessions.session_usage import Cost, ModelUsage, cost_of
 from hermes_desktop.ui.chat.header.context_words import short_tokens
 
@@ -32,7 +32,7 @@ def share_words(usage: ModelUsage) -> str:
     counts.append(f"{usage.output_tokens:,} written")
     parts = [
         usage.provider,
-        task_words(usage.task),
+        task_label(usage.task),
         calls_text(usage.calls) if usage.calls else "",
         ", ".join(counts),
         cost_text(cost_of([usage])),

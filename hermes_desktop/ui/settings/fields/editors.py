@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from hermes_desktop.ui.settings.fields.field_words import unset_words
-from hermes_desktop.ui.widgets.line_room import give_room
+from hermes_desktop.ui.widgets.line_room import set_text_margins
 
 if TYPE_CHECKING:
     from hermes_desktop.settings.options import Option
@@ -76,7 +76,7 @@ class LineEditor(Editor):
     """A line of text, or a number."""
 
     def __init__(self, option: Option) -> None:
-        self.line = SettingLine(steps=option.kind in {"number", "whole_number"})
+        self.line = SettingLineEdit(steps=option.kind in {"number", "whole_number"})
         super().__init__(self.line)
         self.wide = not self.line.steps
         if self.line.steps:
@@ -102,7 +102,7 @@ class ChoiceEditor(Editor):
     """A choice of several values, each shown by its meaning."""
 
     def __init__(self, option: Option) -> None:
-        self.box = QuietCombo()
+        self.box = NoWheelComboBox()
         super().__init__(self.box)
         self._words = list(option.choices or {})
         if option.may_be_none:
@@ -136,7 +136,7 @@ class TextsEditor(Editor):
 
     def __init__(self, option: Option) -> None:
         del option
-        self.box = SettingText()
+        self.box = SettingTextEdit()
         super().__init__(self.box)
         self.box.setPlaceholderText(self.tr("one per line"))
         self.box.textChanged.connect(self._edited)
@@ -155,7 +155,7 @@ class TextsEditor(Editor):
         return [entry for line in lines if (entry := line.strip())]
 
 
-class SettingLine(QLineEdit):
+class SettingLineEdit(QLineEdit):
     """A line edit that leaves undo to the page, and steps a number with Up and Down.
 
     Args:
@@ -165,7 +165,7 @@ class SettingLine(QLineEdit):
     def __init__(self, *, steps: bool) -> None:
         super().__init__()
         self.steps = steps
-        give_room(self)
+        set_text_margins(self)
 
     @override
     def event(self, event: QEvent) -> bool:
@@ -190,7 +190,7 @@ class SettingLine(QLineEdit):
         return True
 
 
-class SettingText(QPlainTextEdit):
+class SettingTextEdit(QPlainTextEdit):
     """A text edit of three lines that leaves undo and Tab to the page."""
 
     def __init__(self) -> None:
@@ -206,7 +206,7 @@ class SettingText(QPlainTextEdit):
         return False if _is_step_key(event) else super().event(event)
 
 
-class QuietCombo(QComboBox):
+class NoWheelComboBox(QComboBox):
     """A combo box that ignores the wheel, so that scrolling the page does not change it."""
 
     @override

@@ -16,7 +16,7 @@ from hermes_desktop.ui.settings.fields.field_words import (
 )
 from hermes_desktop.ui.widgets.look import SMALL, scaled, tint
 from hermes_desktop.ui.widgets.resource_files import pixmap
-from hermes_desktop.ui.widgets.section_parts import LeadingLabel, QuietLabel
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class _Lines:
     """The widgets of the notes."""
 
     def __init__(self, parent: FieldNotes, theme: Theme) -> None:
-        self.origin = QuietLabel(theme, parent=parent)
+        self.origin = SecondaryLabel(theme, parent=parent)
         self.pending = LeadingLabel(parent=parent)
         self.trouble = LeadingLabel(parent=parent)
         self.sign = QLabel(parent)

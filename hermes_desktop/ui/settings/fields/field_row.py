@@ -30,7 +30,7 @@ from hermes_desktop.ui.settings.fields.field_words import (
     value_words,
 )
 from hermes_desktop.ui.widgets.resource_files import icon
-from hermes_desktop.ui.widgets.section_parts import LeadingLabel, QuietLabel
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, SPACE_16
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ class FieldRow(QWidget):
         self._differs = False
         parts = label_parts(self.option)
         self.label = LeadingLabel(parts.what)
-        self.about = QuietLabel(theme, help_words(self.option, said))
-        self.unit: QuietLabel | None = None
+        self.about = SecondaryLabel(theme, help_words(self.option, said))
+        self.unit: SecondaryLabel | None = None
         if self.option.kind in {"number", "whole_number"}:
-            self.unit = QuietLabel(theme, parts.unit)
+            self.unit = SecondaryLabel(theme, parts.unit)
             self.unit.setWordWrap(False)
             self.unit.setMinimumWidth(_UNIT_WIDTH)
         self.editor: Editor = make_editor(self.option)
@@ -173,7 +173,7 @@ class FieldRow(QWidget):
         self.editor.typed.connect(self._typed)
         self.editor.widget.installEventFilter(self)
         self.reset.clicked.connect(self._reset)
-        self.notes.mine_wanted.connect(lambda: self._draft.keep_mine(self.key))
+        self.notes.mine_wanted.connect(lambda: self._draft.resolve_with_edit(self.key))
         self.notes.theirs_wanted.connect(lambda: self._draft.drop(self.key))
         self._theme.changed.connect(self._colour)
         self._colour()

@@ -12,8 +12,8 @@ from typing_extensions import override
 from hermes_desktop.ui.settings.fields.field_row import FieldRow, heading
 from hermes_desktop.ui.settings.fields.field_words import label_parts, plain
 from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
-from hermes_desktop.ui.settings.fields.policy_fold import OWN_RULES, PolicyFold
-from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel
+from hermes_desktop.ui.settings.fields.policy_fold import OWN_RULES, ResetRuleSection
+from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_16
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class OptionsPart(SettingsPart):
         self.title = title
         self._locked = ""
         self._rows: dict[str, FieldRow] = {}
-        self._folds: dict[str, PolicyFold] = {}
+        self._folds: dict[str, ResetRuleSection] = {}
         self._jobs: deque[Callable[[], None]] = deque()
         self.setAccessibleName(title)
         self.column.addWidget(heading(title))
@@ -105,7 +105,7 @@ class OptionsPart(SettingsPart):
 
     def _add_block(self, who: str, views: Sequence[SettingView]) -> None:
         if who:
-            name = QuietLabel(self.context.theme, who)
+            name = SecondaryLabel(self.context.theme, who)
             name.setContentsMargins(0, SPACE_4, 0, 0)
             self.column.addWidget(name)
         block = Block(self.context.theme)
@@ -140,7 +140,7 @@ class OptionsPart(SettingsPart):
         block = Block(self.context.theme)
         block.column.setContentsMargins(0, 0, 0, 0)
         block.column.setSpacing(0)
-        name = QuietLabel(self.context.theme, self.tr("Custom rules"))
+        name = SecondaryLabel(self.context.theme, self.tr("Custom rules"))
         name.setContentsMargins(0, SPACE_8, 0, 0)
         self.column.addWidget(name)
         self.column.addWidget(block)
@@ -156,18 +156,18 @@ class OptionsPart(SettingsPart):
         views: Sequence[SettingView],
         first: bool,  # noqa: FBT001 - one of several in a queue
     ) -> None:
-        fold = PolicyFold(who, views, self.context, first=first)
+        fold = ResetRuleSection(who, views, self.context, first=first)
         if self._locked:
             fold.set_locked(self._locked)
         self._folds[fold.prefix] = fold
         block.column.addWidget(fold)
 
-    def _hint(self, words: str) -> QuietLabel:
-        hint = QuietLabel(self.context.theme, plain(words))
+    def _hint(self, words: str) -> SecondaryLabel:
+        hint = SecondaryLabel(self.context.theme, plain(words))
         hint.setContentsMargins(SPACE_16, 0, SPACE_16, 0)
         return hint
 
-    def _fold_of(self, key: str) -> PolicyFold | None:
+    def _fold_of(self, key: str) -> ResetRuleSection | None:
         return self._folds.get(key.rpartition(".")[0])
 
     def _key_changed(self, key: str) -> None:

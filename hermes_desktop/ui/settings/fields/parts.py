@@ -77,7 +77,7 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SettingHit:
     """A search hit.
 
     Attributes:
@@ -118,7 +118,7 @@ class SettingsPart(QWidget):
         """Build more of the part for a few milliseconds; return whether more remains."""
         return False
 
-    def search(self, words: Sequence[str]) -> list[Hit]:
+    def search(self, words: Sequence[str]) -> list[SettingHit]:
         """Return hits in the part, besides options, that contain all (lower-case) words."""
         del words
         return []

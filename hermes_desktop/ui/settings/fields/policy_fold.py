@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.fields.field_words import value_words
-from hermes_desktop.ui.widgets.section_parts import QuietLabel
+from hermes_desktop.ui.widgets.section_parts import SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_12, SPACE_16
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _FOR_ALL = "session_reset"
 _NAME_WIDTH = 150
 
 
-class PolicyFold(QWidget):
+class ResetRuleSection(QWidget):
     """A check box that gives chats a rule of their own, with the fields of that rule below.
 
     Args:
@@ -51,7 +51,7 @@ class PolicyFold(QWidget):
         self._locked = ""
         self.box = QCheckBox(who)
         self.box.setAccessibleDescription(context.draft.tr("Custom rule"))
-        self.summary = QuietLabel(context.theme)
+        self.summary = SecondaryLabel(context.theme)
         self._arrange()
         self.box.clicked.connect(self._switched)
         context.theme.changed.connect(self.update)

@@ -12,10 +12,15 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from hermes_desktop.ui.settings.fields.parts import Hit, Pending, SettingsContext, SettingsPart
+from hermes_desktop.ui.settings.fields.parts import (
+    Pending,
+    SettingHit,
+    SettingsContext,
+    SettingsPart,
+)
 from hermes_desktop.ui.widgets.middle_column import SCROLL_BAR
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
-from hermes_desktop.ui.widgets.section_parts import QuietLabel, words_label
+from hermes_desktop.ui.widgets.section_parts import SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_16, SPACE_24
 
 if TYPE_CHECKING:
@@ -119,7 +124,7 @@ class PageColumn(QScrollArea):
         high = self._holder.heightForWidth(port.width())
         self._holder.resize(port.width(), max(high, port.height()))
 
-    def search(self, words: Sequence[str]) -> list[Hit]:
+    def search(self, words: Sequence[str]) -> list[SettingHit]:
         """Return hits of the parts, besides options."""
         return [hit for part in self.parts for hit in part.search(words)]
 
@@ -215,8 +220,8 @@ class PageColumn(QScrollArea):
         column.setSpacing(SPACE_16)
         head = QVBoxLayout()
         head.setSpacing(SPACE_4)
-        head.addWidget(words_label(self.entry.title, share=1.25))
-        head.addWidget(QuietLabel(context.theme, self.entry.about))
+        head.addWidget(heading_label(self.entry.title, share=1.25))
+        head.addWidget(SecondaryLabel(context.theme, self.entry.about))
         column.addLayout(head)
         for part in self.parts:
             column.addWidget(part)

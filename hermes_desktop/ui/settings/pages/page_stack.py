@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hermes_desktop.core.errors import HermesError
     from hermes_desktop.services.settings.settings_service import Applied
-    from hermes_desktop.ui.settings.fields.parts import Hit, SettingsContext
+    from hermes_desktop.ui.settings.fields.parts import SettingHit, SettingsContext
 
 
 class PageStack(QStackedWidget):
@@ -106,7 +106,7 @@ class PageStack(QStackedWidget):
             counts[name] = counts.get(name, 0) + 1
         return counts
 
-    def search(self, words: Sequence[str]) -> list[Hit]:
+    def search(self, words: Sequence[str]) -> list[SettingHit]:
         """Return hits of the parts of opened pages, besides options."""
         return [hit for column in self._columns.values() for hit in column.search(words)]
 

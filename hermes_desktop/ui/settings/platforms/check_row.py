@@ -8,9 +8,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.ui.settings.platforms.platform_state import answer_words
-from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine, small_button
-from hermes_desktop.ui.widgets.section_parts import QuietLabel
+from hermes_desktop.ui.settings.platforms.platform_state import check_text
+from hermes_desktop.ui.settings.secrets.lines import MessageLine, WaitLine, small_button
+from hermes_desktop.ui.widgets.section_parts import SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8
 from hermes_desktop.ui.words.gateway_words import plain
 
@@ -48,9 +48,9 @@ class CheckRow(QWidget):
         self.button.setAccessibleName(
             self.tr("Test the connection with {name}").format(name=facts.title)
         )
-        self.hint = QuietLabel(context.theme)
+        self.hint = SecondaryLabel(context.theme)
         self.waiting = WaitLine(context.theme)
-        self.answer = SaidLine(context.theme)
+        self.answer = MessageLine(context.theme)
         head = QHBoxLayout()
         head.setSpacing(SPACE_8)
         head.addWidget(self.button)
@@ -104,7 +104,7 @@ class CheckRow(QWidget):
             self._end("error", self.tr("The test failed. See the log for details."))
             raise
         else:
-            self._end(*answer_words(answer, self._facts))
+            self._end(*check_text(answer, self._facts))
 
     def _end(self, level: Level, words: str) -> None:
         self._task = None

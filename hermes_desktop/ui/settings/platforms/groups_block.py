@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.platforms.people_block import padded
-from hermes_desktop.ui.widgets.section_parts import words_label
+from hermes_desktop.ui.widgets.section_parts import heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_4
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class GroupsBlock(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_4)
-        column.addWidget(padded(words_label(self.tr("Groups"))))
+        column.addWidget(padded(heading_label(self.tr("Groups"))))
         for row in self.rows:
             column.addWidget(row)
         draft.key_changed.connect(self._refresh)

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.settings.platform_settings import HomeStanding
-from hermes_desktop.ui.settings.secrets.lines import SaidLine, small_button
-from hermes_desktop.ui.widgets.line_room import give_room
-from hermes_desktop.ui.widgets.section_parts import LeadingLabel, QuietLabel
+from hermes_desktop.ui.settings.secrets.lines import MessageLine, small_button
+from hermes_desktop.ui.widgets.line_room import set_text_margins
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8
 from hermes_desktop.ui.words.gateway_words import plain
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
 
-class HomeRow(QWidget):
+class HomeChannelRow(QWidget):
     """A line whose value is stored immediately, where ``/sethome`` stores it, with Undo.
 
     Args:
@@ -39,16 +39,16 @@ class HomeRow(QWidget):
             "The {chat} that receives messages that are not replies. Sending “/sethome” "
             "there sets it, too."
         )
-        self.about = QuietLabel(context.theme, what.format(chat=facts.home))
+        self.about = SecondaryLabel(context.theme, what.format(chat=facts.home))
         self.line = QLineEdit()
-        give_room(self.line)
+        set_text_margins(self.line)
         self.line.setPlaceholderText(self.tr("not set"))
         self.line.setAccessibleName(self.tr("Home channel of {name}").format(name=facts.title))
         self.line.setMaxLength(200)
         self.label.setBuddy(self.line)
         self.set = small_button(self.tr("Set"), self._set, self)
-        self.origin = QuietLabel(context.theme)
-        self.said = SaidLine(context.theme)
+        self.origin = SecondaryLabel(context.theme)
+        self.said = MessageLine(context.theme)
         entry = QHBoxLayout()
         entry.setSpacing(SPACE_8)
         entry.addWidget(self.line, 1)

@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.gateway.gateway_questions import revoke_question
-from hermes_desktop.ui.gateway.people_list import Offer, PeopleList
+from hermes_desktop.ui.gateway.people_list import Offer, SenderList
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
-from hermes_desktop.ui.settings.secrets.lines import SaidLine
-from hermes_desktop.ui.widgets.section_parts import QuietLabel, words_label
+from hermes_desktop.ui.settings.secrets.lines import MessageLine
+from hermes_desktop.ui.widgets.section_parts import SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_16
 from hermes_desktop.ui.words.gateway_words import listed, plain
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from hermes_desktop.services.secrets.platform_facts import PlatformFacts
-    from hermes_desktop.services.settings.platform_settings import PlatformStanding
+    from hermes_desktop.services.settings.platform_settings import PlatformSettings
     from hermes_desktop.ui.gateway.wanted import Person
     from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
 _NAMED = 6
 
 
-class PeopleBlock(QWidget):
+class SendersBlock(QWidget):
     """Shows who is authorized, and approves further senders; all others are rejected.
 
     Args:
@@ -38,28 +38,28 @@ class PeopleBlock(QWidget):
         super().__init__()
         self._facts = facts
         self._context = context
-        self._standing: PlatformStanding | None = None
+        self._standing: PlatformSettings | None = None
         self._undo: Callable[[], None] | None = None
         theme, draft = context.theme, context.draft
-        self.about = QuietLabel(theme)
-        self.warning = SaidLine(theme)
+        self.about = SecondaryLabel(theme)
+        self.warning = MessageLine(theme)
         self.rows = [
             FieldRow(draft.views[key], draft, theme, first=True)
             for key in (facts.people_key, facts.strangers_key)
             if key in draft.views
         ]
-        self.listed = QuietLabel(theme)
-        self.said = SaidLine(theme)
-        self.requests_title = QuietLabel(theme, self.tr("Pairing requests"))
-        self.requests = PeopleList(
+        self.listed = SecondaryLabel(theme)
+        self.said = MessageLine(theme)
+        self.requests_title = SecondaryLabel(theme, self.tr("Pairing requests"))
+        self.requests = SenderList(
             (
                 Offer(self.tr("Approve"), self.tr("Approve {name}"), self._approve),
                 Offer(self.tr("Deny"), self.tr("Deny {name}"), self._deny),
             ),
             verb=self.tr("asked"), one_platform=True, nothing="", theme=theme,
         )  # fmt: skip
-        self.people_title = QuietLabel(theme, self.tr("Approved people"))
-        self.people = PeopleList(
+        self.people_title = SecondaryLabel(theme, self.tr("Approved people"))
+        self.people = SenderList(
             (Offer(self.tr("Revoke…"), self.tr("Revoke {name}"), self._revoke),),
             verb=self.tr("let in"), one_platform=True, nothing="", theme=theme,
         )  # fmt: skip
@@ -69,7 +69,7 @@ class PeopleBlock(QWidget):
         self.show_people((), (), 0.0)
         self._tell()
 
-    def show_standing(self, standing: PlatformStanding) -> None:
+    def show_standing(self, standing: PlatformSettings) -> None:
         """Show which senders are authorized by variables."""
         self._standing = standing
         self._tell()
@@ -109,7 +109,7 @@ class PeopleBlock(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        title = words_label(self.tr("Who can write"))
+        title = heading_label(self.tr("Who can write"))
         column.addWidget(padded(title, self.about, self.warning))
         for row in self.rows:
             column.addWidget(row)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
 
-class PeopleFeed(QObject):
+class SendersFeed(QObject):
     """Reads the lists of the pairing service. Main thread only.
 
     Args:

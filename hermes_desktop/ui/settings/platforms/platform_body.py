@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.platforms.check_row import CheckRow
 from hermes_desktop.ui.settings.platforms.groups_block import GroupsBlock
-from hermes_desktop.ui.settings.platforms.home_row import HomeRow
-from hermes_desktop.ui.settings.platforms.people_block import PeopleBlock, padded
-from hermes_desktop.ui.settings.secrets.lines import SaidLine
+from hermes_desktop.ui.settings.platforms.home_row import HomeChannelRow
+from hermes_desktop.ui.settings.platforms.people_block import SendersBlock, padded
+from hermes_desktop.ui.settings.secrets.lines import MessageLine
 from hermes_desktop.ui.settings.secrets.secret_field import SecretField
-from hermes_desktop.ui.widgets.section_parts import QuietLabel
+from hermes_desktop.ui.widgets.section_parts import SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_12
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from hermes_desktop.services.secrets.platform_facts import PlatformFacts
     from hermes_desktop.services.secrets.secrets_book import SecretView
-    from hermes_desktop.services.settings.platform_settings import PlatformStanding
+    from hermes_desktop.services.settings.platform_settings import PlatformSettings
     from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
 
@@ -46,12 +46,12 @@ class PlatformBody(QWidget):
         self._facts = facts
         self._context = context
         self._locked = ""
-        self.people: PeopleBlock | None = None
+        self.people: SendersBlock | None = None
         self.toolsets: FieldRow | None = None
         self.groups: GroupsBlock | None = None
-        self.home: HomeRow | None = None
-        self.why = QuietLabel(context.theme)
-        self.said = SaidLine(context.theme)
+        self.home: HomeChannelRow | None = None
+        self.why = SecondaryLabel(context.theme)
+        self.said = MessageLine(context.theme)
         self.fields = {each.variable: SecretField(each, context.theme) for each in facts.secrets}
         self.check = CheckRow(facts, context)
         self.check.setVisible(context.services.settings.serves(facts.name))
@@ -81,7 +81,7 @@ class PlatformBody(QWidget):
         for name, field in self.fields.items():
             field.show_view(views.get(name), managed=managed, known=known)
 
-    def show_standing(self, standing: PlatformStanding) -> None:
+    def show_standing(self, standing: PlatformSettings) -> None:
         """Show the values that variables set."""
         if self.people is not None:
             self.people.show_standing(standing)
@@ -135,7 +135,7 @@ class PlatformBody(QWidget):
             self._timer.start()
 
     def _add_people(self) -> None:
-        self.people = PeopleBlock(self._facts, self._context)
+        self.people = SendersBlock(self._facts, self._context)
         self._column.addWidget(self.people)
 
     def _add_groups(self) -> None:
@@ -149,5 +149,5 @@ class PlatformBody(QWidget):
         self._column.addWidget(row)
 
     def _add_home(self) -> None:
-        self.home = HomeRow(self._facts, self._context)
+        self.home = HomeChannelRow(self._facts, self._context)
         self._column.addWidget(padded(self.home))

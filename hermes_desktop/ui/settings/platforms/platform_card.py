@@ -14,7 +14,7 @@ from hermes_desktop.services.settings.settings_book import Change
 from hermes_desktop.ui.settings.platforms.platform_body import PlatformBody
 from hermes_desktop.ui.settings.platforms.platform_state import health_line
 from hermes_desktop.ui.widgets.resource_files import icon, pixmap
-from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel, words_label
+from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.state_shapes import StateShape
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16
 from hermes_desktop.ui.words.gateway_words import plain
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from hermes_desktop.core.events import GatewayStatusChanged
     from hermes_desktop.services.secrets.platform_facts import PlatformFacts
     from hermes_desktop.services.secrets.secrets_book import SecretView
-    from hermes_desktop.services.settings.platform_settings import PlatformStanding
+    from hermes_desktop.services.settings.platform_settings import PlatformSettings
     from hermes_desktop.ui.settings.fields.parts import SettingsContext
-    from hermes_desktop.ui.settings.platforms.people_block import PeopleBlock
+    from hermes_desktop.ui.settings.platforms.people_block import SendersBlock
     from hermes_desktop.ui.settings.secrets.secret_field import SecretField
 
 _ICON = 20
@@ -50,10 +50,10 @@ class CardHead(QWidget):
         self._facts = facts
         self._theme = context.theme
         self._drawing = QLabel()
-        self.title = words_label(facts.title)
+        self.title = heading_label(facts.title)
         self.title.setWordWrap(False)
         self.shape = StateShape(context.theme)
-        self.state = QuietLabel(context.theme)
+        self.state = SecondaryLabel(context.theme)
         self.state.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
         self.switch = QCheckBox(self.tr("On"))
         self.switch.setAccessibleName(self.tr("{name} is on").format(name=facts.title))
@@ -145,7 +145,7 @@ class PlatformCard(Block):
         return self.body.fields if self.body is not None else {}
 
     @property
-    def people(self) -> PeopleBlock | None:
+    def people(self) -> SendersBlock | None:
         """The block of authorized senders, once it was added."""
         return self.body.people if self.body is not None else None
 
@@ -155,7 +155,7 @@ class PlatformCard(Block):
         if self._switched is not None:
             return self._switched
         view = self._context.draft.views.get(self.facts.switch_key)
-        if view is None or not view.is_said:
+        if view is None or not view.is_explicit:
             return self._has_secrets or not self._secrets_known
         return bool(view.value)
 
@@ -165,7 +165,7 @@ class PlatformCard(Block):
         if self._switched is not None:
             return not self._switched
         view = self._context.draft.views.get(self.facts.switch_key)
-        return view is not None and view.is_said and not view.value
+        return view is not None and view.is_explicit and not view.value
 
     def changes(self) -> tuple[Change, ...]:
         """Return pending changes of its settings besides those in the draft."""
@@ -212,7 +212,7 @@ class PlatformCard(Block):
             self.body.show_secrets(views, managed, known=known)
         self._settle()
 
-    def show_standing(self, standing: PlatformStanding) -> None:
+    def show_standing(self, standing: PlatformSettings) -> None:
         """Show the values that variables set."""
         if self.body is not None:
             self.body.show_standing(standing)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from hermes_desktop.ui.words.gateway_words import plain, serves
 from hermes_desktop.ui.words.platform_words import (
     explained,
-    heard_words,
-    next_try_words,
+    last_contact_text,
+    next_retry_text,
     state_shape,
     state_words,
 )
 
 if TYPE_CHECKING:
     from hermes_desktop.core.events import GatewayStatusChanged, PlatformHealth
-    from hermes_desktop.gateway.platforms.checks import CheckAnswer
+    from hermes_desktop.gateway.platforms.checks import CheckResult
     from hermes_desktop.services.secrets.platform_facts import PlatformFacts
     from hermes_desktop.ui.settings.secrets.lines import Level
 
@@ -52,8 +52,8 @@ def health_line(
     if missing and (health is None or health.state == "disabled"):
         return "stopped", "No token yet", ""
     if health is not None and status.state != "stopped":
-        heard = heard_words(health, now) if health.state in {"connected", "silent"} else ""
-        tried = next_try_words(health, now)
+        heard = last_contact_text(health, now) if health.state in {"connected", "silent"} else ""
+        tried = next_retry_text(health, now)
         later = f"next try {tried}" if tried else ""
         words = " · ".join(filter(None, (state_words(health), heard, later)))
         return state_shape(health), words, plain(explained(health))
@@ -73,7 +73,7 @@ def _without_health(status: GatewayStatusChanged, *, served: bool) -> tuple[str,
     return "stopped", "Gateway stopped", ""
 
 
-def answer_words(answer: CheckAnswer, facts: PlatformFacts) -> tuple[Level, str]:
+def check_text(answer: CheckResult, facts: PlatformFacts) -> tuple[Level, str]:
     """Return level and text for the result of a connection test."""
     title = facts.title
     said = plain(answer.words)

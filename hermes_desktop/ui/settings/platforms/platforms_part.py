@@ -9,21 +9,26 @@ from typing_extensions import override
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS, PlatformFacts
-from hermes_desktop.services.settings.platform_settings import PlatformStanding
+from hermes_desktop.services.settings.platform_settings import PlatformSettings
 from hermes_desktop.settings.secret_states import SecretStoreError
 from hermes_desktop.ui.settings.fields.field_row import FieldRow, heading
-from hermes_desktop.ui.settings.fields.parts import Hit, Pending, SettingsContext, SettingsPart
-from hermes_desktop.ui.settings.platforms.people_feed import PeopleFeed
+from hermes_desktop.ui.settings.fields.parts import (
+    Pending,
+    SettingHit,
+    SettingsContext,
+    SettingsPart,
+)
+from hermes_desktop.ui.settings.platforms.people_feed import SendersFeed
 from hermes_desktop.ui.settings.platforms.platform_card import PlatformCard
 from hermes_desktop.ui.settings.platforms.platform_state import health_of
-from hermes_desktop.ui.settings.secrets.field_desk import FieldDesk
-from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine
+from hermes_desktop.ui.settings.secrets.field_desk import SecretFieldController
+from hermes_desktop.ui.settings.secrets.lines import MessageLine, WaitLine
 from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands
 from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
-from hermes_desktop.ui.widgets.age_timer import AgeTimer
-from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel
+from hermes_desktop.ui.widgets.age_timer import RelativeTimeTimer
+from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16
-from hermes_desktop.ui.words.ages import next_look_ms
+from hermes_desktop.ui.words.ages import refresh_interval_ms
 from hermes_desktop.ui.words.gateway_words import listed, plain
 from hermes_desktop.ui.words.platform_words import distances
 
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QHideEvent, QShowEvent
 
     from hermes_desktop.services.settings.settings_service import Applied
-    from hermes_desktop.ui.settings.secrets.secret_commands import Told
+    from hermes_desktop.ui.settings.secrets.secret_commands import SecretOutcome
     from hermes_desktop.ui.settings.secrets.secret_field import SecretField
 
 PAGE = "platforms"
@@ -48,29 +53,29 @@ class PlatformsPart(SettingsPart):
         theme = context.theme
         self._settings = context.services.settings
         self.feed = SecretsFeed(context, self)
-        self.people = PeopleFeed(context, self)
+        self.people = SendersFeed(context, self)
         self.commands = SecretCommands(context, self)
-        self.desk = FieldDesk(self._fields, self.feed, self.commands, self)
+        self.desk = SecretFieldController(self._fields, self.feed, self.commands, self)
         self.cards: dict[str, PlatformCard] = {}
-        self._standings: Mapping[str, PlatformStanding] = {}
+        self._standings: Mapping[str, PlatformSettings] = {}
         self._added: list[str] = []
         self._locked = ""
         self._known = False
         self._first_look = True
         self._list = QVBoxLayout()
         self._list.setSpacing(SPACE_8)
-        self.said = SaidLine(theme)
+        self.said = MessageLine(theme)
         self.waiting = WaitLine(theme)
-        self.none = QuietLabel(
+        self.none = SecondaryLabel(
             theme,
             self.tr("No platform is set up yet. Connect one to reach Hermes from your phone."),
         )
         self.add = QPushButton(self.tr("Add a platform…"))
         self.add.setAutoDefault(False)
         self.add_menu = QMenu(self.add)
-        self.others = QuietLabel(theme)
+        self.others = SecondaryLabel(theme)
         self.strangers = self._row("unauthorized_dm_behavior")
-        self.timer = AgeTimer(self._next_look_ms, self)
+        self.timer = RelativeTimeTimer(self._next_look_ms, self)
         self._arrange()
         self._connect()
 
@@ -92,14 +97,14 @@ class PlatformsPart(SettingsPart):
         self.context.slots.start(self._look(), doing=self.tr("Loading platforms"))
 
     @override
-    def search(self, words: Sequence[str]) -> list[Hit]:
+    def search(self, words: Sequence[str]) -> list[SettingHit]:
         found = []
         for facts in PLATFORMS.values():
             for secret in facts.secrets:
                 label = f"{facts.title}: {secret.label}"
                 text = f"{label} {secret.variable} token secret login".lower()
                 if all(word in text for word in words):
-                    found.append(Hit(PAGE, secret.variable, label))
+                    found.append(SettingHit(PAGE, secret.variable, label))
         return found
 
     @override
@@ -248,7 +253,7 @@ class PlatformsPart(SettingsPart):
         """Show in a card where secrets are, and which values variables set."""
         name = card.facts.name
         card.show_secrets(self.feed.views, self._settings.managed, known=self.feed.known)
-        card.show_standing(self._standings.get(name, PlatformStanding(name)))
+        card.show_standing(self._standings.get(name, PlatformSettings(name)))
 
     def _grown(self, card: PlatformCard) -> None:
         self._fill(card)
@@ -308,12 +313,12 @@ class PlatformsPart(SettingsPart):
         for card in self.cards.values():
             if card.people is not None and card.is_open:
                 ages += card.people.ages(now)
-        return next_look_ms(ages)
+        return refresh_interval_ms(ages)
 
     def _fields(self) -> Mapping[str, SecretField]:
         return {name: each for card in self.cards.values() for name, each in card.fields.items()}
 
-    def _told(self, told: Told) -> None:
+    def _told(self, told: SecretOutcome) -> None:
         self.said.say("ok" if told.good else "error", told.words)
 
     # --------------------------------------------------------------------------------- internals

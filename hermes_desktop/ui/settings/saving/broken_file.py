@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from hermes_desktop.ui.settings.fields.field_words import plain
 from hermes_desktop.ui.widgets.notice_presenter import paint_strip
-from hermes_desktop.ui.widgets.section_parts import LeadingLabel, words_label
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16, fixed_font
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _LINE = re.compile(r"\bline (\d+)\b")
 
 
-class BrokenFile(QWidget):
+class ParseErrorNotice(QWidget):
     """The parse error with the lines around it, and buttons to recover. The file is never written.
 
     Args:
@@ -43,7 +43,7 @@ class BrokenFile(QWidget):
     def __init__(self, context: SettingsContext) -> None:
         super().__init__()
         self._context = context
-        self.title = words_label()
+        self.title = heading_label()
         self.detail = LeadingLabel()
         self.lines = QLabel()
         self.retry = QPushButton(self.tr("Read again"))

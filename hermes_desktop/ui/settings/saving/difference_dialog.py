@@ -8,9 +8,9 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLayout, QWidget
 
-from hermes_desktop.ui.widgets.dialog_buttons import without_icons
+from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
-from hermes_desktop.ui.widgets.section_parts import LeadingLabel, words_label
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, SPACE_16, SPACE_24, fixed_font
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class DifferenceDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_16)
         column.setSpacing(SPACE_12)
-        column.addWidget(words_label(title, share=1.1))
+        column.addWidget(heading_label(title, share=1.1))
         for fact in facts:
             column.addWidget(LeadingLabel(fact))
         self.text = DifferenceText(difference, theme)
@@ -63,7 +63,7 @@ class DifferenceDialog(QDialog):
         self.agree = None
         if action:
             self.agree = buttons.addButton(action, QDialogButtonBox.ButtonRole.AcceptRole)
-        without_icons(buttons)
+        remove_icons(buttons)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         column.addWidget(buttons)

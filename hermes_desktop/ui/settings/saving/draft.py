@@ -138,7 +138,7 @@ class Draft(QObject):
         edit = self._edit_for(key, given, insist=insist)
         self._step({key: edit}, typing_in=key if typing else "")
 
-    def give_several(self, given: Mapping[str, Any]) -> None:
+    def set_contents(self, given: Mapping[str, Any]) -> None:
         """Fill in several fields in one step."""
         self._step({key: self._edit_for(key, each) for key, each in given.items()})
 
@@ -166,7 +166,7 @@ class Draft(QObject):
         """Drop the edits of settings, so that the values of the files remain."""
         self._step(dict.fromkeys(keys))
 
-    def keep_mine(self, key: str) -> None:
+    def resolve_with_edit(self, key: str) -> None:
         """Resolve a conflict: keep the edit, based on what the file holds now."""
         edit, view = self._edits[key], self._views[key]
         kept = replace(edit, seen=view.seen, before=view.value)
@@ -213,7 +213,7 @@ class Draft(QObject):
         kept = {
             key: self._after_saving(key, edit)
             for key, edit in self._edits.items()
-            if key in self._views and not self._came_true(key, edit)
+            if key in self._views and not self._is_fulfilled(key, edit)
         }
         self._just_saved = frozenset()
         fewer = len(kept) != len(self._edits)
@@ -241,7 +241,7 @@ class Draft(QObject):
         view = self._views[key]
         return replace(edit, seen=view.seen) if key in self._just_saved else edit
 
-    def _came_true(self, key: str, edit: Edit) -> bool:
+    def _is_fulfilled(self, key: str, edit: Edit) -> bool:
         """Return whether the file holds by now what the edit wants."""
         view = self._views[key]
         return edit.seen != view.seen and not edit.problem and _same_as(view, edit)

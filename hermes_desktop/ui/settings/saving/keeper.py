@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 
 
-class SettingsKeeper(QObject):
+class SettingsController(QObject):
     """Connects the draft with the settings service. Main thread only.
 
     Args:
@@ -93,7 +93,7 @@ class SettingsKeeper(QObject):
             await self._look()
         finally:
             self._reading = False
-            self._once_more()
+            self._load_if_requested()
 
     async def _look(self) -> None:
         try:
@@ -104,7 +104,7 @@ class SettingsKeeper(QObject):
         else:
             self.read.emit(self._draft.load(views, repeated))
 
-    def _once_more(self) -> None:
+    def _load_if_requested(self) -> None:
         if self._read_again and not self._reading and not self._saving:
             self._read_again = False
             self.load()
@@ -140,4 +140,4 @@ class SettingsKeeper(QObject):
     def _set_saving(self, *, saving: bool) -> None:
         self._saving = saving
         self.busy_changed.emit(saving)
-        self._once_more()
+        self._load_if_requested()

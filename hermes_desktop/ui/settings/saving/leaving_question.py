@@ -6,12 +6,12 @@ from typing import Literal
 
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from hermes_desktop.ui.widgets.dialog_buttons import without_icons
+from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
 
 Answer = Literal["save", "leave", "neither"]
 
 
-class LeavingQuestion(QMessageBox):
+class UnsavedChangesDialog(QMessageBox):
     """A message box: save and quit, quit without saving, or cancel. Opened with ``open()``.
 
     Args:
@@ -34,7 +34,7 @@ class LeavingQuestion(QMessageBox):
             self.tr("Quit without saving"), QMessageBox.ButtonRole.DestructiveRole
         )
         self.setEscapeButton(self.addButton(QMessageBox.StandardButton.Cancel))
-        without_icons(self)
+        remove_icons(self)
         self.setDefaultButton(self.save)
 
     @property

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from hermes_desktop.services.settings.settings_service import Applied
     from hermes_desktop.ui.settings.fields.parts import SettingsContext
     from hermes_desktop.ui.settings.pages.page_stack import PageStack
-    from hermes_desktop.ui.settings.saving.keeper import SettingsKeeper
+    from hermes_desktop.ui.settings.saving.keeper import SettingsController
     from hermes_desktop.ui.settings.saving.pending_bar import PendingBar
     from hermes_desktop.ui.settings.saving.report_strip import ReportStrip
 
 RESTART, UNDO = "restart", "undo"
 
 
-class SavingDesk(QObject):
+class SavingController(QObject):
     """The controller that joins bar, strip and settings keeper. Main thread only.
 
     Args:
@@ -51,7 +51,7 @@ class SavingDesk(QObject):
     def __init__(  # noqa: PLR0913 - the parts it joins
         self,
         context: SettingsContext,
-        keeper: SettingsKeeper,
+        keeper: SettingsController,
         stack: PageStack,
         *,
         bar: PendingBar,

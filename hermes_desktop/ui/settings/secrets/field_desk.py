@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from hermes_desktop.core.errors import HermesError
     from hermes_desktop.settings.secret_states import SecretStoreError
-    from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands, Told
+    from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands, SecretOutcome
     from hermes_desktop.ui.settings.secrets.secret_field import SecretField
     from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
 
 
-class FieldDesk(QObject):
+class SecretFieldController(QObject):
     """Connects secret fields with the feed and the commands. Main thread only.
 
     Args:
@@ -121,7 +121,7 @@ class FieldDesk(QObject):
             else:
                 field.hold(held=bool(what))
 
-    def _told(self, told: Told) -> None:
+    def _told(self, told: SecretOutcome) -> None:
         field = self._fields().get(told.name)
         if field is None:
             self.told_elsewhere.emit(told)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWi
 from hermes_desktop.ui.widgets.announcement import announce
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.resource_files import pixmap
-from hermes_desktop.ui.widgets.section_parts import LeadingLabel, QuietLabel
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, Theme
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _ICON = 16
 _SECOND_MS = 1000
 
 
-class SaidLine(QWidget):
+class MessageLine(QWidget):
     """A short message with the icon of its level; hidden while there is none.
 
     Args:
@@ -114,7 +114,7 @@ class WaitLine(QWidget):
         super().__init__(parent)
         self._what = ""
         self._seconds = 0
-        self.words = QuietLabel(theme)
+        self.words = SecondaryLabel(theme)
         self.cancel = QPushButton(self.tr("Cancel"), self)
         self.cancel.setAutoDefault(False)
         self.cancel.clicked.connect(self.given_up)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDialog
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.settings.secret_states import SecretStoreError
-from hermes_desktop.ui.gateway.gateway_questions import GatewayQuestion
+from hermes_desktop.ui.gateway.gateway_questions import ConfirmationDialog
 from hermes_desktop.ui.settings.secrets.secret_words import (
     HERMES_LOSES_IT,
     MOVED,
@@ -35,7 +35,7 @@ _WAITING = "Waiting for the keyring; it may ask for its password in another wind
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SecretOutcome:
     """The outcome of an action on a secret.
 
     Attributes:
@@ -61,7 +61,7 @@ class SecretCommands(QObject):
     Signals:
         busy_changed: Carries the variable ("" for the keyring itself) and what is waited for, ""
             when the wait is over.
-        told: Carries a :class:`Told`.
+        told: Carries a :class:`SecretOutcome`.
         changed: Secrets have moved, or are readable again.
     """
 
@@ -87,7 +87,7 @@ class SecretCommands(QObject):
 
         Args:
             what: ``move``, ``move_back``, ``use_env``, ``overwrite_env``, ``remove``, ``unlock``,
-                ``retry``, ``cancel``, or the ``undo:…`` of a :class:`Told`.
+                ``retry``, ``cancel``, or the ``undo:…`` of a :class:`SecretOutcome`.
             view: The secret as it is shown.
         """
         if what == "cancel":
@@ -148,7 +148,9 @@ class SecretCommands(QObject):
         only_env = all(place.where == ".env" for place in places)
         await self._do(
             self._settings.move_secret(view.name),
-            Told(view.name, words.format(name=name, where=where), undo="back" if only_env else ""),
+            SecretOutcome(
+                view.name, words.format(name=name, where=where), undo="back" if only_env else ""
+            ),
         )
 
     async def _move_back(self, view: SecretView) -> None:
@@ -169,7 +171,7 @@ class SecretCommands(QObject):
         undo = "move" if there is None else ""
         await self._do(
             self._settings.move_secret_back(view.name),
-            Told(view.name, words.format(name=name), undo=undo),
+            SecretOutcome(view.name, words.format(name=name), undo=undo),
         )
 
     async def _remove(self, view: SecretView, *, use_env: bool) -> None:
@@ -188,7 +190,7 @@ class SecretCommands(QObject):
         words = self.tr("The {name} was removed. {then}")
         words = words.format(name=name, then=left_after_removal(view))
         await self._do(
-            self._settings.remove_secret(view.name), Told(view.name, words, undo="bring")
+            self._settings.remove_secret(view.name), SecretOutcome(view.name, words, undo="bring")
         )
 
     async def _keep_plain(self, view: SecretView, value: str) -> None:
@@ -199,25 +201,28 @@ class SecretCommands(QObject):
             words = self.tr("The {name} is stored in a plain file.").format(name=name)
             await self._do(
                 self._settings.keep_plain(view.name, value),
-                Told(view.name, words, undo="take"),
+                SecretOutcome(view.name, words, undo="take"),
             )
 
     async def _undo(self, what: str, view: SecretView) -> None:
         name, settings = view.name, self._settings
         if what == "bring" and settings.can_bring_back(name):
             await self._do(
-                settings.bring_secret_back(name), Told(name, self.tr("It was restored."))
+                settings.restore_secret(name), SecretOutcome(name, self.tr("It was restored."))
             )
         elif what == "back":
             await self._do(
-                settings.move_secret_back(name), Told(name, self.tr("It is back in .env."))
+                settings.move_secret_back(name), SecretOutcome(name, self.tr("It is back in .env."))
             )
         elif what == "move":
             await self._do(
-                settings.move_secret(name), Told(name, self.tr("It is back in the keyring."))
+                settings.move_secret(name),
+                SecretOutcome(name, self.tr("It is back in the keyring.")),
             )
         elif what == "take":
-            await self._do(settings.remove_secret(name), Told(name, self.tr("It was removed.")))
+            await self._do(
+                settings.remove_secret(name), SecretOutcome(name, self.tr("It was removed."))
+            )
 
     async def _check(self, name: str) -> None:
         self._begin(name, self.tr(_WAITING))
@@ -229,20 +234,22 @@ class SecretCommands(QObject):
         self._end(name)
         if reading.state == "stored":
             words = self.tr("The keyring works: {name}.").format(name=reading.detail)
-            self.told.emit(Told(name, words))
+            self.told.emit(SecretOutcome(name, words))
         elif self._given_up:
-            self.told.emit(Told(name, self.tr("You stopped waiting for the keyring."), good=False))
+            self.told.emit(
+                SecretOutcome(name, self.tr("You stopped waiting for the keyring."), good=False)
+            )
         else:
-            self.told.emit(Told(name, STATE_WORDS[reading.state][1], good=False))
+            self.told.emit(SecretOutcome(name, STATE_WORDS[reading.state][1], good=False))
         self.changed.emit()
 
-    async def _do(self, work: Awaitable[Applied], told: Told) -> None:
+    async def _do(self, work: Awaitable[Applied], told: SecretOutcome) -> None:
         self._begin(told.name, self.tr(_WAITING))
         try:
             applied = await work
         except HermesError as error:
             self._end(told.name)
-            self.told.emit(Told(told.name, self._failure(error), good=False))
+            self.told.emit(SecretOutcome(told.name, self._failure(error), good=False))
         except Exception:
             self._end(told.name)
             raise
@@ -251,7 +258,9 @@ class SecretCommands(QObject):
             undo = told.undo
             if undo == "bring" and not self._settings.can_bring_back(told.name):
                 undo = ""
-            self.told.emit(Told(told.name, told.words, undo=f"undo:{undo}" if undo else ""))
+            self.told.emit(
+                SecretOutcome(told.name, told.words, undo=f"undo:{undo}" if undo else "")
+            )
             if _is_news(applied):
                 self._context.report(applied)
         self.changed.emit()
@@ -275,7 +284,7 @@ class SecretCommands(QObject):
     async def _agreed(
         self, title: str, action: str, facts: Sequence[str], places: Sequence[SecretPlace]
     ) -> bool:
-        question = GatewayQuestion(
+        question = ConfirmationDialog(
             title,
             about=[where_words(place, show_end=True) for place in places],
             facts=facts,

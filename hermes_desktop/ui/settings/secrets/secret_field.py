@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
-from hermes_desktop.services.settings.pasted_secret import PastedSecret, look_at_pasted
-from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine, small_button
+from hermes_desktop.services.settings.pasted_secret import PastedSecret, validate_pasted
+from hermes_desktop.ui.settings.secrets.lines import MessageLine, WaitLine, small_button
 from hermes_desktop.ui.settings.secrets.secret_words import (
     also_words,
     can_move_back,
@@ -22,8 +22,8 @@ from hermes_desktop.ui.settings.secrets.secret_words import (
     removable,
 )
 from hermes_desktop.ui.widgets.flow_row import FlowRow
-from hermes_desktop.ui.widgets.line_room import give_room
-from hermes_desktop.ui.widgets.section_parts import QuietLabel, words_label
+from hermes_desktop.ui.widgets.line_room import set_text_margins
+from hermes_desktop.ui.widgets.section_parts import SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.state_shapes import StateShape
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, Theme
 
@@ -150,12 +150,12 @@ class SecretField(QWidget):
 
     def _make_parts(self) -> None:
         facts, theme = self.facts, self._theme
-        self.title = words_label(facts.label)
-        self.optional = QuietLabel(theme, "" if facts.required else self.tr("optional"))
+        self.title = heading_label(facts.label)
+        self.optional = SecondaryLabel(theme, "" if facts.required else self.tr("optional"))
         self.shape = StateShape(theme)
-        self.origin = QuietLabel(theme)
+        self.origin = SecondaryLabel(theme)
         self.line = QLineEdit()
-        give_room(self.line)
+        set_text_margins(self.line)
         self.line.setEchoMode(QLineEdit.EchoMode.Password)
         self.line.setAccessibleName(facts.label)
         self.line.setInputMethodHints(
@@ -167,10 +167,10 @@ class SecretField(QWidget):
         self.eye.setCheckable(True)
         self.eye.setToolTip(self.tr("Show what you pasted; stored secrets are never shown"))
         self.eye.setAutoRaise(True)
-        self.message = SaidLine(theme)
+        self.message = MessageLine(theme)
         self.waiting = WaitLine(theme)
-        self.conflict = SaidLine(theme)
-        self.help = QuietLabel(theme, facts.where)
+        self.conflict = MessageLine(theme)
+        self.help = SecondaryLabel(theme, facts.where)
         self.buttons = FlowRow()
         words = {
             "unlock": self.tr("Unlock…"),
@@ -242,7 +242,7 @@ class SecretField(QWidget):
     def _look(self) -> None:
         """Check the text of the line."""
         before = self._pasted
-        self._pasted = look_at_pasted(self.line.text(), self.facts)
+        self._pasted = validate_pasted(self.line.text(), self.facts)
         self._after = ""
         self.eye.setVisible(bool(self.line.text()))
         if self._pasted.problem:

@@ -110,7 +110,7 @@ class SecretModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, 0), last)
 
 
-class SecretOrder(QSortFilterProxyModel):
+class SecretFilterModel(QSortFilterProxyModel):
     """Sorts by the text of the cells; secrets that are not set are shown only on request."""
 
     def __init__(self, parent: QObject | None = None) -> None:

@@ -17,7 +17,7 @@ from hermes_desktop.ui.settings.secrets.secret_model import (
     Index,
 )
 from hermes_desktop.ui.settings.secrets.secret_words import QUIET_STATES
-from hermes_desktop.ui.widgets.quiet_look import fit_height, make_quiet, wanted_width
+from hermes_desktop.ui.widgets.quiet_look import fit_height, style_table, wanted_width
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, Palette, Theme
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class SecretTable(QTableView):
     def __init__(self, model: QAbstractItemModel, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAccessibleName(self.tr("Secrets"))
-        make_quiet(self, theme, _colour)
+        style_table(self, theme, _colour)
         self.horizontalHeader().setStretchLastSection(True)
         self.setModel(model)
         self.sortByColumn(LABEL, Qt.SortOrder.AscendingOrder)

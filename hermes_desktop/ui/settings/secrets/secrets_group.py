@@ -10,17 +10,22 @@ from typing_extensions import override
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS, SecretFacts
 from hermes_desktop.settings.secret_marks import is_secret_key
 from hermes_desktop.settings.secret_states import SecretStoreError
-from hermes_desktop.ui.settings.fields.parts import Hit, Pending, SettingsContext, SettingsPart
-from hermes_desktop.ui.settings.secrets.field_desk import FieldDesk
-from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine, small_button
+from hermes_desktop.ui.settings.fields.parts import (
+    Pending,
+    SettingHit,
+    SettingsContext,
+    SettingsPart,
+)
+from hermes_desktop.ui.settings.secrets.field_desk import SecretFieldController
+from hermes_desktop.ui.settings.secrets.lines import MessageLine, WaitLine, small_button
 from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands
 from hermes_desktop.ui.settings.secrets.secret_field import SecretField
-from hermes_desktop.ui.settings.secrets.secret_model import SecretModel, SecretOrder
+from hermes_desktop.ui.settings.secrets.secret_model import SecretFilterModel, SecretModel
 from hermes_desktop.ui.settings.secrets.secret_table import SecretTable
 from hermes_desktop.ui.settings.secrets.secret_words import STATE_WORDS, label_words
 from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
 from hermes_desktop.ui.widgets.flow_row import FlowRow
-from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel, words_label
+from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.state_shapes import StateShape
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16
 from hermes_desktop.ui.words.gateway_words import plain
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
     from hermes_desktop.services.secrets.secrets_book import SecretView
     from hermes_desktop.services.settings.settings_service import Applied
     from hermes_desktop.settings.secret_states import ReadState
-    from hermes_desktop.ui.settings.secrets.secret_commands import Told
+    from hermes_desktop.ui.settings.secrets.secret_commands import SecretOutcome
     from hermes_desktop.ui.widgets.theme import Theme
 
 PAGE = "privacy"
@@ -48,7 +53,7 @@ class KeyringLine(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.shape = StateShape(theme)
-        self.words = QuietLabel(theme)
+        self.words = SecondaryLabel(theme)
         self.check = small_button(self.tr("Check the keyring"), lambda: None, self)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -74,7 +79,7 @@ class KeyringLine(QWidget):
         self.check.setText(self.tr("Unlock…") if locked else self.tr("Check the keyring"))
 
 
-class SecretsGroup(SettingsPart):
+class SecretsPart(SettingsPart):
     """The keyring, the table, and below it the selected secret with its actions."""
 
     def __init__(self, context: SettingsContext, parent: QWidget | None = None) -> None:
@@ -83,19 +88,19 @@ class SecretsGroup(SettingsPart):
         self.feed = SecretsFeed(context, self)
         self.commands = SecretCommands(context, self)
         self.keyring = KeyringLine(theme)
-        self.keyring_said = SaidLine(theme)
+        self.keyring_said = MessageLine(theme)
         self.waiting = WaitLine(theme)
         self.model = SecretModel(self)
-        self.order = SecretOrder(self)
+        self.order = SecretFilterModel(self)
         self.order.setSourceModel(self.model)
         self.table = SecretTable(self.order, theme, self)
-        self.empty = QuietLabel(theme, self.tr("No secret is set yet."))
+        self.empty = SecondaryLabel(theme, self.tr("No secret is set yet."))
         self.unset = QCheckBox(self.tr("Include secrets that are not set"))
         self.ends = QCheckBox(self.tr("Show the last four characters"))
         self.detail = Block(theme)
         self.detail_place = QVBoxLayout()
         self._fields: dict[str, SecretField] = {}
-        self.desk = FieldDesk(lambda: self._fields, self.feed, self.commands, self)
+        self.desk = SecretFieldController(lambda: self._fields, self.feed, self.commands, self)
         self._chosen = ""
         self._arrange()
         self._connect()
@@ -107,12 +112,12 @@ class SecretsGroup(SettingsPart):
         self.feed.refresh()
 
     @override
-    def search(self, words: Sequence[str]) -> list[Hit]:
+    def search(self, words: Sequence[str]) -> list[SettingHit]:
         found = []
         for view in self.feed.views.values():
             text = f"{view.name} {label_words(view)} secret token key keyring".lower()
             if all(word in text for word in words):
-                found.append(Hit(PAGE, view.name, label_words(view)))
+                found.append(SettingHit(PAGE, view.name, label_words(view)))
         return found
 
     @override
@@ -163,12 +168,12 @@ class SecretsGroup(SettingsPart):
     # --------------------------------------------------------------------------------- internals
 
     def _arrange(self) -> None:
-        self.column.addWidget(words_label(self.tr("Secrets")))
+        self.column.addWidget(heading_label(self.tr("Secrets")))
         about = self.tr(
             "Tokens and keys are stored in the system keyring. The first source that has one "
             "is used: environment, keyring, plain file, .env, config.yaml."
         )
-        self.column.addWidget(QuietLabel(self.context.theme, about))
+        self.column.addWidget(SecondaryLabel(self.context.theme, about))
         boxes = FlowRow(gap=SPACE_16)
         for box in (self.unset, self.ends):
             boxes.add(box)
@@ -253,7 +258,7 @@ class SecretsGroup(SettingsPart):
         if not self.commands.busy:
             self.waiting.end()
 
-    def _told(self, told: Told) -> None:
+    def _told(self, told: SecretOutcome) -> None:
         self.keyring_said.say("ok" if told.good else "error", told.words)
 
 

@@ -24,7 +24,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class ListPlace:
+class ListItem:
     """The position of a paragraph in a list.
 
     Attributes:
@@ -53,7 +53,7 @@ class TextBlock:
     heading: int = 0
     indent: int = 0
     quote: int = 0
-    item: ListPlace | None = None
+    item: ListItem | None = None
     tight: bool = False
 
 

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QTool
 from typing_extensions import override
 
 from hermes_desktop.ui.transcript.blocks.blocks import CodeBlock
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
 from hermes_desktop.ui.transcript.blocks.text_block import scrolls_the_transcript
 from hermes_desktop.ui.widgets.highlight import LineColours
 from hermes_desktop.ui.widgets.look import Look, tint
@@ -101,7 +101,7 @@ class CodeText(QPlainTextEdit):
         return height
 
 
-class CodeSegment(Fitted):
+class CodeSegment(HeightForWidthWidget):
     """One block of code. While it is still being written, text is only appended to it.
 
     Args:

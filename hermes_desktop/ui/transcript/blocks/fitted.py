@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
 
-class Fitted(QWidget):
+class HeightForWidthWidget(QWidget):
     """A widget whose height depends on its width.
 
     Signals:
@@ -28,12 +28,12 @@ class Fitted(QWidget):
         raise NotImplementedError
 
 
-class Stack(Fitted):
+class Stack(HeightForWidthWidget):
     """A vertical stack of fitted widgets."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._rows: list[tuple[Fitted, int]] = []
+        self._rows: list[tuple[HeightForWidthWidget, int]] = []
         self._margins = QMargins()
         self._width = 0
         self._fitting = False
@@ -43,11 +43,11 @@ class Stack(Fitted):
         self._margins = margins
 
     @property
-    def rows(self) -> tuple[Fitted, ...]:
+    def rows(self) -> tuple[HeightForWidthWidget, ...]:
         """The widgets from top to bottom."""
         return tuple(row for row, _ in self._rows)
 
-    def add_row(self, row: Fitted, *, gap: int = 0, at: int | None = None) -> None:
+    def add_row(self, row: HeightForWidthWidget, *, gap: int = 0, at: int | None = None) -> None:
         """Add a widget, ``gap`` pixels below the one before."""
         position = len(self._rows) if at is None else at
         self._rows.insert(position, (row, gap))
@@ -55,7 +55,7 @@ class Stack(Fitted):
         row.height_changed.connect(self._row_changed)
         row.show()
 
-    def remove_row(self, row: Fitted) -> None:
+    def remove_row(self, row: HeightForWidthWidget) -> None:
         """Remove and delete a widget."""
         self._rows = [entry for entry in self._rows if entry[0] is not row]
         row.height_changed.disconnect(self._row_changed)

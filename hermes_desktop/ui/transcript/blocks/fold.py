@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted, Stack
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget, Stack
 from hermes_desktop.ui.widgets.leading_text import draw_text
 from hermes_desktop.ui.widgets.look import Look, scaled, tint
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel
@@ -145,7 +145,7 @@ def _mark_colour(mark: Mark, colours: Palette) -> str:
     return known.get(mark, colours.accent)
 
 
-class ButtonRow(Fitted):
+class ButtonRow(HeightForWidthWidget):
     """A section's line as a row of a stack, with room for one more button at its end."""
 
     def __init__(self, words: FoldWords, look: Look, parent: QWidget | None = None) -> None:
@@ -168,7 +168,7 @@ class ButtonRow(Fitted):
         return _LINE
 
 
-class Fold(Stack):
+class CollapsibleSection(Stack):
     """A line and, once it was expanded, the content below it.
 
     Args:
@@ -182,7 +182,7 @@ class Fold(Stack):
         self,
         words: FoldWords,
         look: Look,
-        contents: Callable[[], list[Fitted]] = list,
+        contents: Callable[[], list[HeightForWidthWidget]] = list,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -222,7 +222,7 @@ class Fold(Stack):
                 self._fill()
                 self.refit()
 
-    def make_contents(self) -> list[Fitted]:
+    def make_contents(self) -> list[HeightForWidthWidget]:
         """Return the widgets below the line.
 
         Subclasses override it, because passing their own method would create a reference cycle.
@@ -241,7 +241,7 @@ class Fold(Stack):
         self.refit()
 
 
-class LabelRow(Fitted):
+class LabelRow(HeightForWidthWidget):
     """Plain text over the whole width.
 
     Args:
@@ -284,7 +284,7 @@ def caption(text: str, look: Look) -> LabelRow:
     return LabelRow(text, look.caption_font, lambda palette: palette.secondary_text, look)
 
 
-class ActionRow(Fitted):
+class ActionRow(HeightForWidthWidget):
     """One or more push buttons at the leading side."""
 
     def __init__(self, text: str, parent: QWidget | None = None) -> None:

@@ -16,7 +16,7 @@ from hermes_desktop.ui.transcript.blocks.blocks import (
     Align,
     Block,
     CodeBlock,
-    ListPlace,
+    ListItem,
     RuleBlock,
     Span,
     TableBlock,
@@ -124,7 +124,7 @@ class _Place:
     quote: int = 0
     lists: list[tuple[int, int | None]] = field(default_factory=list)
     keys: int = 0
-    pending: ListPlace | None = None
+    pending: ListItem | None = None
 
     def open_list(self, start: int | None) -> None:
         self.keys += 1
@@ -132,11 +132,11 @@ class _Place:
 
     def open_item(self) -> None:
         key, number = self.lists[-1]
-        self.pending = ListPlace(key, number)
+        self.pending = ListItem(key, number)
         if number is not None:
             self.lists[-1] = (key, number + 1)
 
-    def take_item(self) -> ListPlace | None:
+    def take_item(self) -> ListItem | None:
         item, self.pending = self.pending, None
         return item
 

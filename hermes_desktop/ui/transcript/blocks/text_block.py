@@ -25,7 +25,7 @@ from hermes_desktop.ui.transcript.blocks.document_writer import (
     RULE_PROPERTY,
     DocumentWriter,
 )
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
 from hermes_desktop.ui.widgets.look import Look
 
 _SCROLL_KEYS = frozenset(
@@ -157,7 +157,7 @@ def _quoted(block: QTextBlock) -> int:
     return depth if isinstance(depth, int) else 0
 
 
-class TextSegment(Fitted):
+class TextSegment(HeightForWidthWidget):
     """A run of paragraphs in one selectable text."""
 
     def __init__(self, look: Look, colour: str, parent: QWidget | None = None) -> None:
@@ -202,7 +202,7 @@ class TextSegment(Fitted):
         return self._fitted[1]
 
 
-class TableSegment(Fitted):
+class TableSegment(HeightForWidthWidget):
     """One table; scrolls horizontally where it is wider than the column."""
 
     def __init__(
@@ -211,7 +211,7 @@ class TableSegment(Fitted):
         super().__init__(parent)
         self.text = SelectableText()
         self.text.setWordWrapMode(QTextOption.WrapMode.WordWrap)
-        self._frame = SidewaysScroll(self.text, self)
+        self._frame = HorizontalScroll(self.text, self)
         self.setFocusProxy(self.text)
         self._document = QTextDocument(self)
         DocumentWriter(self._document, look, colour).write_table(table)
@@ -227,7 +227,7 @@ class TableSegment(Fitted):
         return self._fitted[1]
 
 
-class SidewaysScroll(QScrollArea):
+class HorizontalScroll(QScrollArea):
     """A scroll area that shows a widget at its full height; a wider one gets a horizontal bar."""
 
     def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:

@@ -174,7 +174,7 @@ def _join(call_id: str, name: str, arguments: str, row: Message | None, before: 
     ok = succeeded(row.content)
     return ToolCall(
         call_id, shown, subject, arguments, row.content, ok, seconds if known else None,
-        "" if ok else trouble_of(row.content),
+        "" if ok else failure_reason(row.content),
     )  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def succeeded(result: str) -> bool:
     return all(int(code) == 0 for code in codes) and not _FAILED.search(ends)
 
 
-def trouble_of(result: str) -> str:
+def failure_reason(result: str) -> str:
     """Return why a call failed, in a few words."""
     decoded = _decode(result, _LARGE_RESULT)
     if not isinstance(decoded, dict):

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
 from hermes_desktop.ui.transcript.blocks.fold import caption
 from hermes_desktop.ui.transcript.blocks.markdown_stream import MarkdownStream
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
@@ -16,7 +16,7 @@ from hermes_desktop.ui.words.visible_text import one_line
 _CARET_HEIGHT = 20
 
 
-class CaretRow(Fitted):
+class CaretRow(HeightForWidthWidget):
     """The caret of a reply that has no text yet, or ends with code."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:

@@ -14,7 +14,7 @@ from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.separators import FailureBlock
 
 if TYPE_CHECKING:
-    from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+    from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
 
 _CLOCK_SLACK_S = 5.0
 
@@ -90,7 +90,7 @@ class LiveTurn:
     def items(self) -> list[Item]:
         """Return its items below the stored messages."""
         said = [(f"part {at}", part.widget, GAP) for at, part in enumerate(self.parts)]
-        rows: list[tuple[str, Fitted | None, int]] = [
+        rows: list[tuple[str, HeightForWidthWidget | None, int]] = [
             ("prompt", self.prompt_widget if self.prompt_row is None else None, GAP),
             *said,
             ("waiting", self.waiting, CLOSE_GAP),

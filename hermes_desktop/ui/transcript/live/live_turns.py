@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnFinished, TurnNote
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
 from hermes_desktop.ui.transcript.blocks.fold import caption
 from hermes_desktop.ui.transcript.blocks.tool_calls import ToolCall
 from hermes_desktop.ui.transcript.call_states import CallState, find_rows
@@ -20,7 +20,7 @@ from hermes_desktop.ui.transcript.tool_fold import ToolLine
 from hermes_desktop.ui.widgets.look import Look
 from hermes_desktop.ui.words.visible_text import one_line
 
-Supply = Callable[[Entry, Fitted], None]
+Supply = Callable[[Entry, HeightForWidthWidget], None]
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -141,7 +141,9 @@ class LiveTurns:
         if stale:
             self.changed()
 
-    def lines(self, shown: Callable[[str], Fitted | None]) -> Iterator[tuple[ToolLine, CallState]]:
+    def lines(
+        self, shown: Callable[[str], HeightForWidthWidget | None]
+    ) -> Iterator[tuple[ToolLine, CallState]]:
         """Yield the lines of all calls, with their states.
 
         Args:
@@ -180,7 +182,7 @@ class LiveTurns:
             turn.prompt_widget = None
         return turn
 
-    def drop_passing(self) -> None:
+    def drop_transient(self) -> None:
         """Drop earlier failures and unstored answers, because a new turn starts."""
         for turn in self.turns:
             turn.failure = None
@@ -282,7 +284,7 @@ class LiveTurns:
                 return
 
     def _add(self, turn_id: str, prompt: str, floor_id: int, now: float) -> LiveTurn:
-        self.drop_passing()
+        self.drop_transient()
         widget = MessageWidget(self.look, "user")
         self.made(widget)
         widget.set_plain(prompt, datetime.fromtimestamp(now).astimezone())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import shiboken6
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
 from hermes_desktop.ui.transcript.live.live_turns import LiveTurns
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _TICK_MS = 1000
 
 
-class RunningLines(QObject):
+class RunningCallUpdater(QObject):
     """Controller that passes call states to their lines, once a second while any call runs.
 
     Args:
@@ -71,7 +71,7 @@ class RunningLines(QObject):
         turn.calls = [state for state in turn.calls if not state.running]
         self.apply()
 
-    def _shown(self, key: str) -> Fitted | None:
+    def _shown(self, key: str) -> HeightForWidthWidget | None:
         item = self._area.column.item(key)
         return item.widget if item is not None else None
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from hermes_desktop.agent.providers.failures import Failures
+from hermes_desktop.agent.providers.failures import CallErrors
 from hermes_desktop.agent.providers.http_call import Head, HttpCall, Wire
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -17,7 +17,7 @@ def test_what_was_given_up_while_connecting_is_never_sent() -> None:
         choice = ModelChoice("m", server.base_url, "k", "custom", "test")
         wire.begin()
         wire.give_up()
-        call = HttpCall(wire, server.base_url, {}, b"{}", Failures(choice, SecretRedactor()))
+        call = HttpCall(wire, server.base_url, {}, b"{}", CallErrors(choice, SecretRedactor()))
         wire.end()
         assert call.take(0.3) is None
         assert not server.requests

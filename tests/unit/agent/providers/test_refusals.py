@@ -9,7 +9,7 @@ from email.utils import format_datetime
 import pytest
 
 from hermes_desktop.agent.providers.base import Retries
-from hermes_desktop.agent.providers.dialect import Dialect, DialectBook
+from hermes_desktop.agent.providers.dialect import Dialect, DialectCache
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.refusal_reasons import is_too_long, reason_of
 from hermes_desktop.agent.types import CallNote, ChatRequest, ModelChoice, StreamEvent, TextDelta
@@ -114,7 +114,7 @@ def _run(provider: OpenAICompatibleProvider, **fields: object) -> list[StreamEve
 )
 def test_a_refused_field_is_left_out_and_remembered_by_all(said: str, field: str) -> None:
     tools = ({"type": "function", "function": {"name": "f", "parameters": {}}},)
-    book = DialectBook()
+    book = DialectCache()
     with ModelServer() as server:
         server.script(fake.error(400, said))
         assert _run(_provider(server, dialects=book), tools=tools)

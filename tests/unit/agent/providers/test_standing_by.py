@@ -8,7 +8,11 @@ import pytest
 
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
-from hermes_desktop.agent.providers.standing_by import LEFT_ALONE_LONG_S, LEFT_ALONE_S, StandingBy
+from hermes_desktop.agent.providers.standing_by import (
+    LEFT_ALONE_LONG_S,
+    LEFT_ALONE_S,
+    FallbackProvider,
+)
 from hermes_desktop.agent.types import (
     CallNote,
     ChatRequest,
@@ -38,14 +42,16 @@ def _provider(base_url: str, model: str, limit: int | None = None) -> OpenAIComp
     return OpenAICompatibleProvider(choice, retries=NO_RETRIES)
 
 
-def _both(servers: list[ModelServer], clock: MovableClock, instead_of: str = "") -> StandingBy:
+def _both(
+    servers: list[ModelServer], clock: MovableClock, instead_of: str = ""
+) -> FallbackProvider:
     first, second = (each.base_url for each in servers)
-    return StandingBy(
+    return FallbackProvider(
         [_provider(first, "first"), _provider(second, "second", 99)], clock, instead_of
     )
 
 
-def _run(provider: StandingBy | OpenAICompatibleProvider) -> list[StreamEvent]:
+def _run(provider: FallbackProvider | OpenAICompatibleProvider) -> list[StreamEvent]:
     request = ChatRequest(provider.choice.model, ONE, provider.choice.max_tokens)
     try:
         return list(provider.stream(request, cancel=threading.Event()))
@@ -172,7 +178,7 @@ def test_one_that_answers_because_the_chosen_one_cannot_be_asked(
 
 def test_nobody_is_there() -> None:
     with fake.refused_address() as nowhere:
-        both = StandingBy([_provider(nowhere, "a"), _provider(nowhere, "b")], MovableClock())
+        both = FallbackProvider([_provider(nowhere, "a"), _provider(nowhere, "b")], MovableClock())
         with pytest.raises(CannotReachError):
             _run(both)
 

@@ -17,7 +17,7 @@ from hermes_desktop.agent.providers.completion import (
     EndpointError,
     NotACompletionError,
 )
-from hermes_desktop.agent.providers.dialect import DialectBook
+from hermes_desktop.agent.providers.dialect import DialectCache
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.sse import SseParser
 from hermes_desktop.agent.providers.tolerances import (
@@ -67,14 +67,14 @@ class Never:
 
 
 def provider(
-    url: str, book: DialectBook | None = None, model: str = "m"
+    url: str, book: DialectCache | None = None, model: str = "m"
 ) -> OpenAICompatibleProvider:
     choice = ModelChoice(model, url, None, "custom", "a test")
     return OpenAICompatibleProvider(choice, retries=Retries(count=1, base_s=0.0), dialects=book)
 
 
 def asked(
-    server: ModelServer, *steps: bytes, book: DialectBook | None = None
+    server: ModelServer, *steps: bytes, book: DialectCache | None = None
 ) -> tuple[Reply, list[str]]:
     """One question, answered by these bytes; the reply, and what the person was told."""
     told: list[str] = []
@@ -380,7 +380,7 @@ def test_thinking_in_the_text_is_no_part_of_the_reply(server: ModelServer) -> No
 
 
 def test_an_end_of_thinking_alone_is_learnt_for_the_next_answer(server: ModelServer) -> None:
-    book = DialectBook()
+    book = DialectCache()
     steps = (piece({"content": "hm\n"}), piece({"content": "</think>\n\nHello!"}, "stop"), DONE)
     reply, _ = asked(server, *steps, book=book)
     assert (reply.text, reply.reasoning) == ("Hello!", "hm")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hermes_desktop.agent.providers.completion import CompletionReader
 from hermes_desktop.agent.providers.sse import SseParser
 from hermes_desktop.agent.providers.tool_fragments import MOST_CALLS, ToolFragments
-from hermes_desktop.agent.types import CallBegun
+from hermes_desktop.agent.types import ToolCallAnnounced
 
 PIECES: list[dict[str, Any]] = [
     {
@@ -47,7 +47,7 @@ def test_cut_at_any_byte(cuts: set[int]) -> None:
     for start, end in itertools.pairwise(ends):
         for event in parser.feed(data[start:end]):
             begun += reader.take(event)
-    assert begun == [CallBegun("read_file"), CallBegun("todo")]
+    assert begun == [ToolCallAnnounced("read_file"), ToolCallAnnounced("todo")]
     (*_, finished) = reader.ending()
     assert finished.finish_reason == "tool_calls"
     assert [(c.id, c.name, c.arguments) for c in finished.tool_calls] == [

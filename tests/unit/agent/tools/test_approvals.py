@@ -69,10 +69,10 @@ def test_always_outlives_the_program(stage: ToolStage) -> None:
     leave = stage.person(lambda _request: "always")
     remove(stage)
     leave()
-    from hermes_desktop.agent.tools.asking.approval_memory import ApprovalMemory
+    from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
 
     folder = stage.home / "desktop" / "approvals"
-    stage.memory = ApprovalMemory(folder)
+    stage.memory = ApprovalStore(folder)
     assert remove(stage)["exit_code"] == 0
     assert (folder / "allowed.json").stat().st_mode & 0o777 == 0o600
     (folder / "allowed.json").write_text("{broken")

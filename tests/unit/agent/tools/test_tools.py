@@ -13,7 +13,7 @@ import pytest
 
 from hermes_desktop.agent.tools.asking.approval_queue import ApprovalRequest, Choice
 from hermes_desktop.agent.tools.base import ToolError
-from hermes_desktop.agent.tools.files.file_access import refuse_changed, stamp_of
+from hermes_desktop.agent.tools.files.file_access import require_unchanged, stamp_of
 from hermes_desktop.agent.tools.memory import memory_prompt
 from hermes_desktop.agent.tools.web.page_text import page_text
 from hermes_desktop.agent.tools.web.web_fetch import is_public, public_address
@@ -193,12 +193,12 @@ def test_what_somebody_else_wrote_meanwhile_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("one")
     seen = stamp_of(file)
-    refuse_changed(file, "a.txt", seen)
+    require_unchanged(file, "a.txt", seen)
     for change in (lambda: file.write_text("two!"), lambda: os.utime(file, (1, 1)), file.unlink):
         seen = stamp_of(file)
         change()
         with pytest.raises(ToolError, match="changed meanwhile"):
-            refuse_changed(file, "a.txt", seen)
+            require_unchanged(file, "a.txt", seen)
 
 
 def test_searching(stage: ToolStage) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from hermes_desktop.agent.tools.asking.waiting_room import Attendant, Reason, WaitingRoom
+from hermes_desktop.agent.tools.asking.waiting_room import Attendant, Reason, RequestQueue
 from hermes_desktop.core.clock import SystemClock
 
 
@@ -19,11 +19,11 @@ class Wish:
     session_key: str = "key"
 
 
-def room() -> WaitingRoom[Wish, str]:
+def room() -> RequestQueue[Wish, str]:
     def unanswered(reason: Reason) -> str:
         return reason
 
-    return WaitingRoom(SystemClock(), unanswered)
+    return RequestQueue(SystemClock(), unanswered)
 
 
 class Crowd:

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 from PySide6.QtCore import QDate, QLocale
 
-from hermes_desktop.ui.words.day_words import DayWords
+from hermes_desktop.ui.words.day_words import DateFormatter
 
 ENGLISH = QLocale(QLocale.Language.English, QLocale.Country.UnitedStates)
 GERMAN = QLocale(QLocale.Language.German, QLocale.Country.Germany)
@@ -28,13 +28,13 @@ def at(year: int, month: int, day: int, hour: int = 14, minute: int = 2) -> floa
     ],
 )
 def test_words_in_american_english(when, group, brief) -> None:
-    words = DayWords(TODAY, ENGLISH)
+    words = DateFormatter(TODAY, ENGLISH)
     assert words.group(when) == group
     assert words.brief(when).replace("\u202f", " ") == brief
 
 
 def test_other_locales_order_day_and_month_their_way() -> None:
-    words = DayWords(TODAY, GERMAN)
+    words = DateFormatter(TODAY, GERMAN)
     assert words.brief(at(2026, 11, 28)) == "14:02"
     assert words.brief(at(2026, 10, 3)) == "3 Okt."
     assert words.group(at(2026, 11, 24)) == "Dienstag"
@@ -44,20 +44,20 @@ def test_other_locales_order_day_and_month_their_way() -> None:
     "when", [-1e308, -1e15, -62_135_596_801.0, 0.0, 253_402_300_800.0, 1e18, 1e308]
 )
 def test_moments_that_no_calendar_has_get_words_too(when) -> None:
-    words = DayWords(TODAY, ENGLISH)
+    words = DateFormatter(TODAY, ENGLISH)
     assert words.group(when)
     assert words.brief(when)
     assert words.full(when).strip(", ")
 
 
 def test_spoken_is_relative_up_to_yesterday() -> None:
-    words = DayWords(TODAY, GERMAN)
+    words = DateFormatter(TODAY, GERMAN)
     assert words.spoken(at(2026, 11, 27)) == "yesterday 14:02"
     assert words.spoken(at(2026, 3, 1)) == "Sonntag, 1. März 2026, 14:02"
 
 
 def test_a_list_without_headings_names_the_day() -> None:
-    words = DayWords(TODAY, GERMAN)
+    words = DateFormatter(TODAY, GERMAN)
     assert words.alone(at(2026, 11, 28)) == "14:02"
     assert words.alone(at(2026, 11, 27)) == "Yesterday"
     assert words.alone(at(2026, 11, 24)) == "Dienstag"

@@ -18,10 +18,10 @@ from hermes_desktop.ui.sessions.list_entries import (
     entries_of,
     steps_between,
 )
-from hermes_desktop.ui.words.day_words import DayWords
+from hermes_desktop.ui.words.day_words import DateFormatter
 from tests.fakes.session_pages import summary
 
-WORDS = DayWords(QDate(2026, 11, 28), QLocale(QLocale.Language.English))
+WORDS = DateFormatter(QDate(2026, 11, 28), QLocale(QLocale.Language.English))
 
 
 def entry(number: int, *, title: str = "") -> SessionEntry:

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from hermes_desktop.gateway.platforms.telegram.bot_talk import BotTalk
+from hermes_desktop.gateway.platforms.telegram.bot_talk import BotReplyLimit
 from hermes_desktop.gateway.platforms.telegram.records import Incoming
 
 
@@ -13,7 +13,7 @@ def said(*, is_bot: bool, chat: str = "-100") -> Incoming:
 
 
 def test_two_bots_do_not_go_on_for_ever(caplog: pytest.LogCaptureFixture) -> None:
-    talk = BotTalk()
+    talk = BotReplyLimit()
     with caplog.at_level(logging.WARNING):
         taken = [talk.may_go_on(said(is_bot=True)) for _ in range(30)]
     assert taken.count(True) == 10
@@ -25,7 +25,7 @@ def test_two_bots_do_not_go_on_for_ever(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_it_forgets_the_oldest_chats() -> None:
-    talk = BotTalk()
+    talk = BotReplyLimit()
     for number in range(2000):
         assert talk.may_go_on(said(is_bot=True, chat=str(number)))
     assert len(talk._answered) == 500

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hermes_desktop.gateway.platforms.telegram.edits import Edits
+from hermes_desktop.gateway.platforms.telegram.edits import EditHistory
 from hermes_desktop.gateway.platforms.telegram.records import Incoming
 
 SAID = Incoming(1, "message", chat_id="42", message_id="5", user_id="42", text="one [two]")
@@ -10,7 +10,7 @@ CHANGED = replace(SAID, update_id=2, kind="edited", text="three", edited="9")
 
 
 def test_a_change_is_a_message_of_its_own() -> None:
-    edits = Edits()
+    edits = EditHistory()
     assert edits.changed(CHANGED) is None  # nothing is known of it
     edits.remember(SAID)
     assert edits.changed(replace(CHANGED, text=SAID.text)) is None
@@ -26,7 +26,7 @@ def test_a_change_is_a_message_of_its_own() -> None:
 
 
 def test_words_that_are_added_to_a_picture_are_heard() -> None:
-    edits = Edits()
+    edits = EditHistory()
     edits.remember(replace(SAID, text=""))
     assert edits.changed(replace(CHANGED, text="")) is None
     found = edits.changed(CHANGED)
@@ -35,7 +35,7 @@ def test_words_that_are_added_to_a_picture_are_heard() -> None:
 
 
 def test_only_the_latest_are_known_and_long_ones_are_quoted_in_part() -> None:
-    edits = Edits()
+    edits = EditHistory()
     for number in range(501):
         edits.remember(replace(SAID, message_id=str(number), text="x" * 1000))
     assert edits.changed(replace(CHANGED, message_id="0")) is None

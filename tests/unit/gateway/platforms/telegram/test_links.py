@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.gateway.platforms.telegram.links import looks_elsewhere
+from hermes_desktop.gateway.platforms.telegram.links import is_misleading
 from hermes_desktop.gateway.platforms.telegram.markup import formatted
 
 
@@ -24,7 +24,7 @@ from hermes_desktop.gateway.platforms.telegram.markup import formatted
     ],
 )
 def test_which_do(shown: str, address: str, *, elsewhere: bool) -> None:
-    assert looks_elsewhere(shown, address) is elsewhere
+    assert is_misleading(shown, address) is elsewhere
 
 
 def test_their_address_stands_beside_them() -> None:

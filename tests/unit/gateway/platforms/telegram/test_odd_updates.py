@@ -10,7 +10,7 @@ from hermes_desktop.gateway.config.gateway_config import PlatformConfig
 from hermes_desktop.gateway.platforms.messages import MessageEvent
 from hermes_desktop.gateway.platforms.telegram.grouping import groups_of, may_go_on
 from hermes_desktop.gateway.platforms.telegram.incoming import incoming
-from hermes_desktop.gateway.platforms.telegram.intake import Intake
+from hermes_desktop.gateway.platforms.telegram.intake import UpdateConverter
 from hermes_desktop.gateway.platforms.telegram.options import read_options
 from hermes_desktop.gateway.platforms.telegram.records import Bot
 
@@ -84,7 +84,7 @@ def test_they_are_messages_or_nothing(batch: list[dict[str, Any]]) -> None:
     assert sorted(each.update_id for group in groups for each in group) == sorted(
         each.update_id for each in read
     )
-    intake = Intake(read_options(PlatformConfig(extra={"require_mention": True})))
+    intake = UpdateConverter(read_options(PlatformConfig(extra={"require_mention": True})))
     for group in groups:
         event = intake._event_of(group, Bot(7, "OurBot", "Our Bot"))
         if event is not None:

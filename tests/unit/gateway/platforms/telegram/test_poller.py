@@ -125,7 +125,7 @@ async def test_what_was_refused_here_comes_again_elsewhere() -> None:
         await until(lambda: stage.desk.open)
         stage.desk.open[10].cancel()
         await until(lambda: len(stage.server.asked) > 1)
-    await stage.poller.last_word()
+    await stage.poller.acknowledge_rest()
     assert [each.update_id for each in stage.server.updates] == [10]
 
 
@@ -135,7 +135,7 @@ async def test_the_last_word_acknowledges_what_was_kept_meanwhile() -> None:
         await until(lambda: stage.desk.open)
         stage.desk.open[10].set_result(None)
     stage.poller._next = 11  # kept, and nothing was asked since
-    await stage.poller.last_word()
+    await stage.poller.acknowledge_rest()
     assert stage.server.updates == []
 
 
@@ -194,5 +194,5 @@ async def test_a_short_trouble_is_none_and_the_server_is_asked_from_the_beginnin
 async def test_a_question_can_be_asked_anew() -> None:
     async with Stage() as stage:
         await until(lambda: stage.server.asked)
-        await stage.poller.answers_anew()
+        await stage.poller.poll_again()
         assert stage.server.asked[1] == (None, 0)
