@@ -8,7 +8,7 @@ from types import FrameType
 
 from hermes_desktop.cli import output
 from hermes_desktop.cli.rewritten_line import RewrittenLine
-from hermes_desktop.state.records.stopping import Progress
+from hermes_desktop.state.records.cancellation import Progress
 
 _BETWEEN_S = 0.1
 

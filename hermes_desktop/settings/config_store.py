@@ -16,13 +16,6 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.core.files import file_lock
 from hermes_desktop.core.files.private_files import make_private_folder
-from hermes_desktop.settings.careful_writing import (
-    TRIES,
-    ConcurrentWriteError,
-    SharedFile,
-    busy_error,
-    unwritable,
-)
 from hermes_desktop.settings.config_file import (
     parse_config,
     read_settings_bytes,
@@ -31,7 +24,14 @@ from hermes_desktop.settings.config_file import (
 )
 from hermes_desktop.settings.config_patch import Edit, patch_text, value_at
 from hermes_desktop.settings.config_versions import ConfigVersions, Version
-from hermes_desktop.settings.secret_marks import masked
+from hermes_desktop.settings.safe_replacement import (
+    TRIES,
+    ConcurrentWriteError,
+    SharedFile,
+    busy_error,
+    unwritable,
+)
+from hermes_desktop.settings.secret_masking import masked
 from hermes_desktop.settings.yaml_values import same
 
 MOST_CHANGED = 200_000

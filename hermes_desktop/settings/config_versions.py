@@ -10,8 +10,8 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.core.files.atomic_files import write_bytes_atomic
 from hermes_desktop.core.files.private_files import make_private_folder
-from hermes_desktop.settings.careful_writing import unwritable
-from hermes_desktop.settings.secret_marks import remove_values
+from hermes_desktop.settings.safe_replacement import unwritable
+from hermes_desktop.settings.secret_masking import remove_values
 
 KEPT = 5
 

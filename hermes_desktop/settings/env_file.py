@@ -13,7 +13,8 @@ from pathlib import Path
 from hermes_desktop.core.errors import ConfigError, RefusedError
 from hermes_desktop.core.files import file_lock
 from hermes_desktop.core.files.private_files import make_private_folder
-from hermes_desktop.settings.careful_writing import (
+from hermes_desktop.settings.config_file import Lookup, read_settings_text, settings_text
+from hermes_desktop.settings.safe_replacement import (
     TRIES,
     ConcurrentWriteError,
     SharedFile,
@@ -21,7 +22,6 @@ from hermes_desktop.settings.careful_writing import (
     is_managed,
     unwritable,
 )
-from hermes_desktop.settings.config_file import Lookup, read_settings_text, settings_text
 
 FOLDER = "desktop"
 """This program's own folder in a home."""

@@ -16,11 +16,11 @@ from typing import Any, Protocol, TypeVar
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.settings.keyring_answers import Person, read_entry, reading_from_error
+from hermes_desktop.settings.keyring_results import Person, read_entry, reading_from_error
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_labels import put_label
-from hermes_desktop.settings.secret_parts import DamagedSecretError, Keyring, keyring_for_platform
 from hermes_desktop.settings.secret_states import Reading, ReadState, SecretStoreError
+from hermes_desktop.settings.split_secrets import DamagedSecretError, Keyring, keyring_for_platform
 
 __all__ = [
     "KeyringSecretStore",

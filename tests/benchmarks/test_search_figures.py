@@ -31,10 +31,10 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.maintenance.health import health_report
 from hermes_desktop.state.maintenance.snapshot import take_snapshot
-from hermes_desktop.state.records.stopping import StoppedError
+from hermes_desktop.state.records.cancellation import StoppedError
+from hermes_desktop.state.search.search_cancellation import SearchCancelSignal, ended_by
 from hermes_desktop.state.search.search_index import ids_newest_first
 from hermes_desktop.state.search.search_records import SearchHit, SearchQuery
-from hermes_desktop.state.search.search_stopping import SearchCancelSignal, ended_by
 
 _HERE = Path(__file__).parent
 _SIZES = tuple(int(n) for n in os.environ.get("HERMES_BENCH_SESSIONS", "2000,20000").split(","))

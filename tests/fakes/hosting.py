@@ -19,9 +19,9 @@ from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.runtime_files.identity_files import read_json
 from hermes_desktop.services.assembly.desktop_services import DesktopServices, join_parts
 from hermes_desktop.services.hosting.gateway_host import GatewayHost, HostSetup
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
 from hermes_desktop.settings.secret_index import SecretIndex
-from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import KeyringSecretStore
 from tests.fakes.keyring import FakeKeyring
 from tests.fakes.model_server import ModelServer

@@ -2,7 +2,7 @@
 
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 
 def prompts_beside(db: SessionDB) -> SessionPrompts:

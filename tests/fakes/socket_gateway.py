@@ -23,7 +23,7 @@ from hermes_desktop.gateway.runtime_files import process_facts
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import Owner
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from tests.fakes.agents import CountingFactory, ScriptedModel
 from tests.fakes.socket_platform import QUICK, make_socket_platform, socket_config
 

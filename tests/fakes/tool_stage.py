@@ -18,9 +18,9 @@ from hermes_desktop.agent.tools.asking.question_queue import (
     QuestionAttendant,
     QuestionQueue,
 )
-from hermes_desktop.agent.tools.building import ToolParts, build_tools
 from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
+from hermes_desktop.agent.tools.tool_assembly import ToolParts, build_tools
 from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ToolCall
 from hermes_desktop.core.clock import SystemClock

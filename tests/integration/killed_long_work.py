@@ -25,8 +25,8 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.database.holders import Holders
 from hermes_desktop.state.maintenance.health import health_report
-from hermes_desktop.state.sessions import hidden_rows
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.sessions import transit_rows
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import list_trash, trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 
@@ -128,7 +128,7 @@ def check(folder: Path, before: Rows, messages: int, *, thoroughly: bool) -> Non
             assert count == {"bystander": 1}.get(line.id, messages), (line.id, count)
         settle_trash(db, own)
         assert settle_trash(db, own) == 0
-        left = db.read(lambda conn: list(hidden_rows.on_their_way(conn)))
+        left = db.read(lambda conn: list(transit_rows.on_their_way(conn)))
         assert left == [], f"still on the way: {left}"
         copy = rows(db, "copy")
         assert len(copy) in {0, messages + 1}, f"{len(copy)} rows of the copy"

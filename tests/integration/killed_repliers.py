@@ -24,7 +24,7 @@ from hermes_desktop.gateway.delivery.delivery import MAYBE_TWICE
 from hermes_desktop.gateway.platforms.base import PlatformAdapter, SendResult
 from hermes_desktop.gateway.platforms.registry import AdapterContext
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from tests.fakes.socket_gateway import socket_gateway
 from tests.fakes.socket_platform import ChatProcess, SocketPlatform, chat_process
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.holders import Holders
 from hermes_desktop.state.maintenance.health import health_report
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import list_trash, trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 

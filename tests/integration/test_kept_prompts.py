@@ -17,7 +17,7 @@ import pytest
 
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from tests.fakes.clock import MovableClock
 from tests.fakes.model_server import ModelServer, Recorded
 from tests.fakes.narrow_model import NarrowModel

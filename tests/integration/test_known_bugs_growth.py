@@ -20,8 +20,8 @@ from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turns.agent_cache import MAX_AGENTS
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.shared_tables.inbox_table import KEPT_S
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import ALLOWED, running_gateway, until
 from tests.fakes.identity import gateway_lookalike

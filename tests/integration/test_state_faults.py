@@ -16,7 +16,7 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.connection import Patience
 from hermes_desktop.state.maintenance.health import health_report
 from hermes_desktop.state.maintenance.snapshot import list_snapshots, take_snapshot
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import list_trash, trash_sessions
 
 IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))

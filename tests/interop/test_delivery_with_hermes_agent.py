@@ -13,7 +13,7 @@ from hermes_desktop.gateway.delivery.delivery_ledger import DeliveryLedger
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
 from hermes_desktop.state.shared_tables.delivery_table import TABLE, obligation_id
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from tests.fakes.platform import FakePlatform
 from tests.interop.conftest import RealHermes
 

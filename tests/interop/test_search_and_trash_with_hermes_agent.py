@@ -12,7 +12,7 @@ from hermes_desktop.state.maintenance.health import health_report
 from hermes_desktop.state.maintenance.repair import repair_index
 from hermes_desktop.state.maintenance.restore import restore_snapshot
 from hermes_desktop.state.maintenance.snapshot import take_snapshot
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash
 

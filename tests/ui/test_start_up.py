@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from hermes_desktop.core.errors import StateUnavailableError
-from hermes_desktop.ui.start.start_up import open_or_explain
+from hermes_desktop.ui.start.open_history import open_or_explain
 
 
 async def box_that_opens() -> QMessageBox:

@@ -9,7 +9,7 @@ from hermes_desktop.core.events import SettingsChanged
 from hermes_desktop.services.transfer.session_import import plan_import, run_import
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables import window_state_table
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.ui.widgets.theme import Theme
 from hermes_desktop.ui.words.source_names import _NAMES, source_name
 from tests.fakes.model_server import hang, text

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from hermes_desktop.agent.providers.server_facts import entries, get_json, mapping, tokens
+from hermes_desktop.agent.providers.response_values import entries, get_json, mapping, tokens
 from hermes_desktop.agent.types import ModelChoice
 
 if TYPE_CHECKING:

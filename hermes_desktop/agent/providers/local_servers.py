@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.agent.context_length import ENOUGH
 from hermes_desktop.agent.providers.local_context import set_context, started_context
-from hermes_desktop.agent.providers.server_facts import (
+from hermes_desktop.agent.providers.response_values import (
     context_in_entry,
     entries,
     get_json,

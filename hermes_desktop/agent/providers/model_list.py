@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hermes_desktop.agent.providers.server_facts import context_in_entry, entries
+from hermes_desktop.agent.providers.response_values import context_in_entry, entries
 
 _MOST_NEAR = 3
 _NEAR_ENOUGH = 0.5

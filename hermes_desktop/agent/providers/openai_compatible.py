@@ -15,7 +15,7 @@ from hermes_desktop.agent.providers.dialect import Dialect, DialectCache
 from hermes_desktop.agent.providers.endpoint import Endpoint
 from hermes_desktop.agent.providers.failures import CallErrors, CallFailedError
 from hermes_desktop.agent.providers.reply_look import ReplyCheck, is_empty
-from hermes_desktop.agent.providers.retry_words import pause_before_retry, told_pause
+from hermes_desktop.agent.providers.retry_pause import pause_before_retry, told_pause
 from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.thinking import wire_fields as thinking_fields
 from hermes_desktop.agent.types import (

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from hermes_desktop.cli import output
 from hermes_desktop.cli.gateway.gateway_progress import GatewayProgress
-from hermes_desktop.cli.gateway.gateway_words import runs_already
+from hermes_desktop.cli.gateway.gateway_texts import runs_already
 from hermes_desktop.core.concurrency.loop_signals import is_ignored, signal_handlers
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import GatewayStatusChanged, Notice

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_desktop.cli.gateway.gateway_facts import read_facts
-from hermes_desktop.cli.gateway.gateway_words import runs_already
+from hermes_desktop.cli.gateway.gateway_texts import runs_already
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.core.errors import NotFoundError, RefusedError
 

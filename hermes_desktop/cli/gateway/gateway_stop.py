@@ -10,7 +10,7 @@ import click
 from hermes_desktop.cli import output
 from hermes_desktop.cli.consent import Consent, with_consent
 from hermes_desktop.cli.gateway.gateway_facts import GatewayFacts, read_facts
-from hermes_desktop.cli.gateway.gateway_words import age, moment, stop_sentence
+from hermes_desktop.cli.gateway.gateway_texts import age, moment, stop_sentence
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.rewritten_line import RewrittenLine
 from hermes_desktop.core.errors import CancelledError, HermesError

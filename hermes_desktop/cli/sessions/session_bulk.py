@@ -12,8 +12,8 @@ from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.rows import Column, counted, first_rows
 from hermes_desktop.cli.sessions.session_filters import with_filter, with_pinned
 from hermes_desktop.cli.sessions.session_text import clock_time
-from hermes_desktop.cli.sessions.session_trash_choice import as_ranges
-from hermes_desktop.cli.sessions.spared_words import spared_lines
+from hermes_desktop.cli.sessions.session_trash_filter import as_ranges
+from hermes_desktop.cli.sessions.spared_lines import spared_lines
 from hermes_desktop.cli.store_access import open_actions, open_store
 from hermes_desktop.core.errors import CancelledError
 from hermes_desktop.services.sessions import bulk_sessions

@@ -16,7 +16,7 @@ from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.rows import Column, as_text, counted, first_rows, size
 from hermes_desktop.cli.sessions.session_filters import MomentParam
 from hermes_desktop.cli.sessions.session_text import clock_time
-from hermes_desktop.cli.sessions.session_trash_choice import TrashFilter, named, with_trash_filter
+from hermes_desktop.cli.sessions.session_trash_filter import TrashFilter, named, with_trash_filter
 from hermes_desktop.cli.store_access import open_actions
 from hermes_desktop.core.errors import CancelledError
 

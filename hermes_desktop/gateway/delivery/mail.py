@@ -15,7 +15,7 @@ from hermes_desktop.gateway.delivery.inbound_dedup import Inbox
 from hermes_desktop.gateway.delivery.sending import AdapterOf, SendingManners
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Owner
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,10 @@ from hermes_desktop.services.agents.agent_tools import AgentTools, workplace_fie
 from hermes_desktop.services.secrets.secret_access import redact_secrets
 from hermes_desktop.settings.config_file import Lookup, read_config
 from hermes_desktop.settings.env_file import layered_lookup, read_env_file
-from hermes_desktop.settings.last_good import LastValidConfig
+from hermes_desktop.settings.last_valid_config import LastValidConfig
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 
 @dataclass(frozen=True, slots=True)

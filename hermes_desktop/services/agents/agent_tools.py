@@ -7,9 +7,9 @@ from pathlib import Path
 from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
 from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
-from hermes_desktop.agent.tools.building import ToolParts, build_tools
 from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
+from hermes_desktop.agent.tools.tool_assembly import ToolParts, build_tools
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.files.git_facts import git_facts
@@ -17,8 +17,8 @@ from hermes_desktop.core.log_setup import SecretRedactor, learn_named
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.turns.agents import AgentRequest
 from hermes_desktop.settings.env_file import read_env_file
-from hermes_desktop.settings.last_good import LastValidConfig
-from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
+from hermes_desktop.settings.last_valid_config import LastValidConfig
 from hermes_desktop.state import SessionDB
 
 log = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING
 
+from hermes_desktop.agent.tools.processes.process_messages import ended_words, lost_words
 from hermes_desktop.agent.tools.processes.process_table import ProcessInfo, ProcessTable
-from hermes_desktop.agent.tools.processes.process_words import ended_words, lost_words
 from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice

@@ -45,7 +45,7 @@ from hermes_desktop.services.settings.settings_service import SettingsService
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
 from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
 from hermes_desktop.state.database.home_marks import kind_of_home
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from hermes_desktop.services.login.login_system import login_entry
 from hermes_desktop.services.settings.platform_checks import PlatformChecker
 from hermes_desktop.services.settings.settings_service import SettingsService, build_settings
 from hermes_desktop.services.settings.settings_watch import SettingsWatch
-from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 
 LOOK_S = 2.0
 

@@ -8,7 +8,7 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state.shared_tables import window_state_table
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 log = logging.getLogger(__name__)
 

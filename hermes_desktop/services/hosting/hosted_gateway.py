@@ -44,7 +44,7 @@ from hermes_desktop.services.hosting.hosting_ending import Ending, StopRequests
 from hermes_desktop.services.sessions.open_turns import ForeignTurns
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import Owner
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 if TYPE_CHECKING:
     from hermes_desktop.gateway.runner.event_hooks import EventHookSet

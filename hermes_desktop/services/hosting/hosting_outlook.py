@@ -22,7 +22,7 @@ from hermes_desktop.gateway.status import read_foreign_gateway
 from hermes_desktop.services.hosting import hosting_words
 from hermes_desktop.services.hosting.undone_work import read_work
 from hermes_desktop.services.settings.gateway_settings import live_lookup, load_gateway_config
-from hermes_desktop.settings.careful_writing import is_managed
+from hermes_desktop.settings.safe_replacement import is_managed
 from hermes_desktop.state.records.records import StoreCondition
 
 

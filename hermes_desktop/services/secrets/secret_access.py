@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
 from hermes_desktop.settings.secret_index import SecretIndex
-from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import KeyringSecretStore, ReadState, SecretStore
 
 _TROUBLE: Mapping[ReadState, str] = {

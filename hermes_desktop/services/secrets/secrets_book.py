@@ -16,13 +16,13 @@ from hermes_desktop.services.secrets.known_secrets import SECRETS
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS
 from hermes_desktop.services.secrets.secret_access import SecretAccess
 from hermes_desktop.services.secrets.secret_checks import checked_name, checked_value
-from hermes_desktop.settings.careful_writing import is_managed
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.config_patch import Edit, value_at
 from hermes_desktop.settings.config_store import ConfigStore
 from hermes_desktop.settings.env_file import read_env_file, take_out_secret, write_secret
 from hermes_desktop.settings.json_file import read_json_settings
-from hermes_desktop.settings.secret_marks import is_reference, is_secret_key
+from hermes_desktop.settings.safe_replacement import is_managed
+from hermes_desktop.settings.secret_masking import is_reference, is_secret_key
 from hermes_desktop.settings.secrets import Reading, ReadState, SecretStoreError
 
 Where = Literal["environment", "keyring", "plain file", ".env", "config.yaml", "gateway.json"]

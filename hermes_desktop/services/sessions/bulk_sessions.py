@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, silent
+from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, silent
 from hermes_desktop.state.sessions.bulk_filters import DAY_S, Candidate, SessionFilter
 from hermes_desktop.state.sessions.bulk_selection import Selection, SparedCounts
 

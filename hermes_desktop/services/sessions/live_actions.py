@@ -12,7 +12,7 @@ from hermes_desktop.services.sessions.live_catalog import AsyncSessionList
 from hermes_desktop.services.sessions.session_actions import PinResult, SessionActions
 from hermes_desktop.services.sessions.state_watch import StateWatch
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records.stopping import OnProgress, Progress, silent
+from hermes_desktop.state.records.cancellation import OnProgress, Progress, silent
 from hermes_desktop.state.trash.trash import TrashReceipt
 from hermes_desktop.state.trash.trash_restore import Restored
 

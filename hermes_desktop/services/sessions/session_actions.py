@@ -21,9 +21,9 @@ from hermes_desktop.services.sessions.running_turns import (
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
+from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, silent
 from hermes_desktop.state.records.records import SessionSummary
-from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, silent
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import (
     TrashReceipt,
     empty_trash,

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.search.search_cancellation import SearchCancelSignal
 from hermes_desktop.state.search.search_records import SearchHit, SearchOutcome, SearchQuery
-from hermes_desktop.state.search.search_stopping import SearchCancelSignal
 
 OnHits = Callable[[Sequence[SearchHit]], None]
 

@@ -15,7 +15,7 @@ from hermes_desktop.state.maintenance.snapshot import (
     prune_snapshots,
     take_snapshot,
 )
-from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, silent, stop_if
+from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, silent, stop_if
 
 LATEST = "latest"
 

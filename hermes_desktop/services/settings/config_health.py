@@ -14,7 +14,7 @@ import yaml
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.settings.config_file import read_settings_text
-from hermes_desktop.settings.secret_marks import MASK, is_secret_key, mask_comments
+from hermes_desktop.settings.secret_masking import MASK, is_secret_key, mask_comments
 from hermes_desktop.settings.yaml_tree import LINE_BREAK, Node, parse_tree
 
 _AROUND = 2

@@ -12,10 +12,10 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.config_platforms import Platform, PlatformConfig
 from hermes_desktop.gateway.config.user_lists import split_list, variable
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS
-from hermes_desktop.settings.careful_writing import is_managed
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.config_patch import value_at
 from hermes_desktop.settings.env_file import read_env_file, set_env_lines
+from hermes_desktop.settings.safe_replacement import is_managed
 
 Where = Literal["", "environment", ".env", "config.yaml"]
 

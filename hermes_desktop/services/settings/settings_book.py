@@ -37,13 +37,13 @@ from hermes_desktop.services.settings.settings_reading import (
     view_of,
 )
 from hermes_desktop.services.settings.wished_settings import PreviewedSettings, preview_settings
-from hermes_desktop.settings.careful_writing import is_managed
 from hermes_desktop.settings.config_patch import Edit
 from hermes_desktop.settings.config_store import ConfigStore, Seen, Written
 from hermes_desktop.settings.config_versions import Version
 from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.settings.json_file import read_json_settings
 from hermes_desktop.settings.options import Option
+from hermes_desktop.settings.safe_replacement import is_managed
 from hermes_desktop.settings.secret_index import SecretIndex
 
 OPTIONS: Mapping[str, Option] = {

@@ -10,7 +10,7 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.settings.config_patch import value_at
 from hermes_desktop.settings.config_store import Seen
 from hermes_desktop.settings.options import InvalidValueError, Option, Place, Store
-from hermes_desktop.settings.secret_marks import MASK, is_reference, is_secret_key
+from hermes_desktop.settings.secret_masking import MASK, is_reference, is_secret_key
 from hermes_desktop.settings.yaml_tree import Node, parse_tree
 
 Source = Literal[

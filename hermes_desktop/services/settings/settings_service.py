@@ -56,8 +56,8 @@ from hermes_desktop.services.settings.settings_snapshot import (
 from hermes_desktop.services.settings.settings_watch import SettingsWatch
 from hermes_desktop.services.settings.wished_settings import PreviewedSettings
 from hermes_desktop.settings.config_versions import Version
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.options import Effect
-from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 
 __all__ = ["Applied", "SettingsService", "build_settings"]
 

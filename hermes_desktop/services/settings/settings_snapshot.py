@@ -12,9 +12,9 @@ from hermes_desktop.services.secrets.known_secrets import SECRETS
 from hermes_desktop.services.settings.settings_book import OPTIONS, SettingsBook, change_events
 from hermes_desktop.settings.config_patch import value_at
 from hermes_desktop.settings.env_file import read_env_file
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.options import Effect
-from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
-from hermes_desktop.settings.secret_marks import is_secret_key
+from hermes_desktop.settings.secret_masking import is_secret_key
 
 
 @dataclass(frozen=True, slots=True)

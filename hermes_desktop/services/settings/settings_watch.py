@@ -7,8 +7,8 @@ from pathlib import Path
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.settings.desktop_config import SETTINGS_NAME
-from hermes_desktop.settings.careful_writing import SharedFile
 from hermes_desktop.settings.plain_secrets import FILE_NAME
+from hermes_desktop.settings.safe_replacement import SharedFile
 from hermes_desktop.settings.secret_index import INDEX_NAME
 
 Stamp = tuple[int, int, int] | None

@@ -13,7 +13,7 @@ from hermes_desktop.core.files.atomic_files import write_text_atomic
 from hermes_desktop.services.transfer.session_markdown import document, file_name
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.import_export import export
-from hermes_desktop.state.records.stopping import (
+from hermes_desktop.state.records.cancellation import (
     CancelSignal,
     OnProgress,
     Progress,

@@ -13,7 +13,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.transfer.import_cleaning import LostValue, cleaned
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.import_export import import_checks
-from hermes_desktop.state.records.stopping import (
+from hermes_desktop.state.records.cancellation import (
     CancelSignal,
     OnProgress,
     Progress,

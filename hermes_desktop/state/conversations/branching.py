@@ -9,7 +9,7 @@ from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.state.records.content_codec import bindable, clean_text, decode_json
 from hermes_desktop.state.records.sqlite_errors import MissingSessionError
 from hermes_desktop.state.records.stored_rows import CHUNK, chunks, marks
-from hermes_desktop.state.sessions import hidden_rows, sessions_table, titles
+from hermes_desktop.state.sessions import sessions_table, titles, transit_rows
 
 _COPIED = (
     "role",
@@ -127,7 +127,7 @@ def look(conn: sqlite3.Connection, branch: Branch) -> Origin:
         MissingSessionError: The origin has no row.
     """
     row = sessions_table.get(conn, branch.origin_id)
-    if row is None or hidden_rows.read_mark(row["model_config"]) is not None:
+    if row is None or transit_rows.read_mark(row["model_config"]) is not None:
         raise MissingSessionError(
             "The session to branch from does not exist.",
             f"There is no session {branch.origin_id} in the session database.",

@@ -14,7 +14,7 @@ from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.sessions import lineage, sessions_table
 from hermes_desktop.state.shared_tables import prompts_table
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 if TYPE_CHECKING:
     from hermes_desktop.state.facade.session_db import SessionDB

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hermes_desktop.state.database.steps import Piece
+from hermes_desktop.state.database.chunked_writes import Piece
 from hermes_desktop.state.records.stored_rows import (
     CHUNK,
     Row,
@@ -14,7 +14,7 @@ from hermes_desktop.state.records.stored_rows import (
     encode_row,
 )
 from hermes_desktop.state.sessions import deletion, lineage
-from hermes_desktop.state.sessions.hidden_rows import is_in_transit
+from hermes_desktop.state.sessions.transit_rows import is_in_transit
 
 NAMED_PROMPTS = "system_prompts"
 _KINDS = {"sessions": "id", "messages": "session_id", "session_model_usage": "session_id"}

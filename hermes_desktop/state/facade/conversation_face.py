@@ -13,9 +13,9 @@ from hermes_desktop.state.conversations import (
 from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.facade import long_branch
 from hermes_desktop.state.facade.store_face import StoreReader, WritingFace
+from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, silent
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.records import SessionRow
-from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, silent
 from hermes_desktop.state.sessions import lineage, session_facts, session_list
 from hermes_desktop.state.sessions.session_list import ListFilter
 

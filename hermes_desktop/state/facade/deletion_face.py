@@ -9,9 +9,9 @@ from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.conversations.trash_rows import ConversationScope
 from hermes_desktop.state.facade import long_deletion
 from hermes_desktop.state.facade.pin_face import PinFace, PinReads
+from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, Progress, silent
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.records import SessionRow
-from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, Progress, silent
 from hermes_desktop.state.records.stored_rows import marks
 from hermes_desktop.state.sessions import (
     archiving,

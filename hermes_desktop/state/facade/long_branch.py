@@ -1,7 +1,7 @@
 """Copying a long conversation in many short transactions.
 
-The copy stays hidden until it is complete, see :mod:`hidden_rows`; an interrupted one is removed by
-``SessionDB.finish_what_was_cut_short``.
+The copy stays hidden until it is complete, see :mod:`transit_rows`; an interrupted one is removed
+by ``SessionDB.finish_what_was_cut_short``.
 """
 
 import os
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from hermes_desktop.core.errors import BusyError, CancelledError
 from hermes_desktop.state.conversations import branching
 from hermes_desktop.state.conversations.branching import Branch, Origin
-from hermes_desktop.state.database.steps import Ended, Piece, fits_one, in_steps
+from hermes_desktop.state.database.chunked_writes import Ended, Piece, fits_one, in_steps
 from hermes_desktop.state.facade import long_deletion
 from hermes_desktop.state.facade.store_face import WritingFace
+from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, Progress, silent
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.sqlite_errors import MissingSessionError
-from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, Progress, silent
-from hermes_desktop.state.sessions import hidden_rows
-from hermes_desktop.state.sessions.hidden_rows import Mark, Way
+from hermes_desktop.state.sessions import transit_rows
+from hermes_desktop.state.sessions.transit_rows import Mark, Way
 
 _ATTEMPTS = 5
 
@@ -83,7 +83,7 @@ def _attempt(
 
     def begin(conn: sqlite3.Connection) -> tuple[Origin, list[Piece[int]]]:
         origin = branching.begin(conn, branch, now)
-        hidden_rows.hide(conn, [branch_id], mark)
+        transit_rows.hide(conn, [branch_id], mark)
         return origin, _pieces(conn, branch)
 
     origin, pieces = db._execute_write(begin)  # noqa: SLF001 - same package
@@ -121,7 +121,7 @@ class _Copying:
     now: float
 
     def copy(self, conn: sqlite3.Connection, part: Sequence[tuple[int, int]]) -> Ended | None:
-        if not hidden_rows.all_carry(conn, [self.branch_id], self.mark.token):
+        if not transit_rows.all_carry(conn, [self.branch_id], self.mark.token):
             return Ended.CROSSED
         ids = [row_id for _, row_id in part]
         branching.copy_some(conn, self.branch, self.origin, self.now, part[0][0], ids)
@@ -129,16 +129,16 @@ class _Copying:
 
     def complete(self, conn: sqlite3.Connection) -> int | Ended:
         """Reveal the copy, if the origin has not changed since."""
-        if not hidden_rows.all_carry(conn, [self.branch_id], self.mark.token):
+        if not transit_rows.all_carry(conn, [self.branch_id], self.mark.token):
             return Ended.CROSSED
         if self.is_changed(conn):
             return Ended.CHANGED
-        hidden_rows.reveal(conn, [self.branch_id])
+        transit_rows.reveal(conn, [self.branch_id])
         return branching.complete(conn, self.branch, self.origin, self.now)
 
     def is_changed(self, conn: sqlite3.Connection) -> bool:
         branch, origin = self.branch, self.origin
-        if hidden_rows.marked(conn, [origin.row["id"]]) != {origin.row["id"]: None}:
+        if transit_rows.marked(conn, [origin.row["id"]]) != {origin.row["id"]: None}:
             return True
         now = branching.look(conn, Branch(branch.origin_id, "", until_message_id=origin.until))
         return (now.extent, now.rewinds) != (origin.extent, origin.rewinds)

@@ -1,6 +1,6 @@
 """Permanent deletion of long sessions in many short transactions, resumed after a crash.
 
-The first one hides the rows, see :mod:`hidden_rows`, so that half a session is never visible; the
+The first one hides the rows, see :mod:`transit_rows`, so that half a session is never visible; the
 last one removes them. Messages added in the meantime were not meant to be deleted: they stay, with
 their session.
 """
@@ -13,11 +13,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from hermes_desktop.core.errors import RefusedError
-from hermes_desktop.state.database.steps import Ended, OnStep, Piece, in_steps, unheard
+from hermes_desktop.state.database.chunked_writes import Ended, OnStep, Piece, in_steps, unheard
 from hermes_desktop.state.facade.store_face import WritingFace
 from hermes_desktop.state.records.stored_rows import chunks, columns, marks
-from hermes_desktop.state.sessions import deletion, hidden_rows
-from hermes_desktop.state.sessions.hidden_rows import Mark, Way
+from hermes_desktop.state.sessions import deletion, transit_rows
+from hermes_desktop.state.sessions.transit_rows import Mark, Way
 
 Choice = Callable[[sqlite3.Connection], Sequence[str]]
 """Selects the sessions to delete, inside the first transaction."""
@@ -40,7 +40,7 @@ def remove_long(
         deletion.refuse_if_referred_to(conn, ids)
         upto = conn.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()[0]
         mark = Mark(Way.FOR_GOOD, secrets.token_hex(8), now, upto, os.getpid())
-        hidden_rows.hide(conn, ids, mark)
+        transit_rows.hide(conn, ids, mark)
         return ids, mark
 
     ids, mark = db._execute_write(begin)  # noqa: SLF001 - same package
@@ -55,7 +55,7 @@ def remove_partial_copy(db: WritingFace, ids: Collection[str], mark: Mark) -> No
 def finish(db: WritingFace, now: float) -> int:
     """Finish interrupted deletions. Returns how many sessions; cheap when there are none."""
     groups: dict[Mark, list[str]] = defaultdict(list)
-    for session_id, mark in db.read(lambda conn: list(hidden_rows.on_their_way(conn))):
+    for session_id, mark in db.read(lambda conn: list(transit_rows.on_their_way(conn))):
         if mark.way in {Way.FOR_GOOD, Way.COPY} and mark.is_abandoned(now):
             groups[mark].append(session_id)
     for mark, ids in groups.items():
@@ -115,15 +115,15 @@ class _Removal:
                 "WHERE id = ?",
                 (each,),
             )
-        hidden_rows.reveal(conn, kept)
+        transit_rows.reveal(conn, kept)
         gone = [each for each in ours if each not in kept]
         return deletion.remove(conn, gone)
 
     def show(self, conn: sqlite3.Connection) -> None:
-        hidden_rows.reveal(conn, self._ours(conn))
+        transit_rows.reveal(conn, self._ours(conn))
 
     def _ours(self, conn: sqlite3.Connection) -> list[str]:
-        found = hidden_rows.marked(conn, self.ids)
+        found = transit_rows.marked(conn, self.ids)
         return [each for each, mark in found.items() if mark and mark.token == self.mark.token]
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from hermes_desktop.core.errors import BusyError
 from hermes_desktop.state.conversations import messages_table
-from hermes_desktop.state.database.steps import Ended, Piece, in_steps
+from hermes_desktop.state.database.chunked_writes import Ended, Piece, in_steps
 from hermes_desktop.state.facade import long_deletion
 from hermes_desktop.state.facade.store_face import WritingFace
 from hermes_desktop.state.import_export import importing
 from hermes_desktop.state.import_export.importing import ImportReport, Session
 from hermes_desktop.state.records.content_codec import clean_text
-from hermes_desktop.state.sessions import hidden_rows, sessions_table
-from hermes_desktop.state.sessions.hidden_rows import Mark, Way
+from hermes_desktop.state.sessions import sessions_table, transit_rows
+from hermes_desktop.state.sessions.transit_rows import Mark, Way
 
 
 def import_long(db: WritingFace, session: Session, now: float, done: ImportReport) -> ImportReport:
@@ -73,7 +73,7 @@ class _Import:
             report.skipped.append(self.session["id"])
             return report
         importing.insert_row(conn, self.session_id, self.session, self.now, report)
-        hidden_rows.hide(conn, [self.session_id], self.mark)
+        transit_rows.hide(conn, [self.session_id], self.mark)
         messages = self.session["messages"]
         self.ids = importing.kept_ids(conn, [message.get("id") for message in messages])
         if self.ids is not None:
@@ -83,7 +83,7 @@ class _Import:
         return report
 
     def insert(self, conn: sqlite3.Connection, places: Sequence[int]) -> Ended | None:
-        if not hidden_rows.all_carry(conn, [self.session_id], self.token):
+        if not transit_rows.all_carry(conn, [self.session_id], self.token):
             return Ended.CROSSED
         end = places[-1] + 1
         if self.ids is not None and end == len(self.session["messages"]):
@@ -102,11 +102,11 @@ class _Import:
         )
 
     def finish(self, conn: sqlite3.Connection, report: ImportReport) -> ImportReport | None:
-        if not hidden_rows.all_carry(conn, [self.session_id], self.token):
+        if not transit_rows.all_carry(conn, [self.session_id], self.token):
             return None
         done = report.copy()
         messages_table.set_counters(conn, self.session_id, self.session["messages"])
-        for title in hidden_rows.reveal(conn, [self.session_id]).values():
+        for title in transit_rows.reveal(conn, [self.session_id]).values():
             wanted = self.session.get("title")
             done.retitled = [
                 each for each in done.retitled if each["session_id"] != self.session["id"]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hermes_desktop.state.conversations import messages_table
-from hermes_desktop.state.database.steps import Ended, Piece, fits_one, in_steps
+from hermes_desktop.state.database.chunked_writes import Ended, Piece, fits_one, in_steps
 from hermes_desktop.state.facade.long_deletion import message_pieces
 from hermes_desktop.state.facade.store_face import WritingFace
 from hermes_desktop.state.records.content_codec import clean_text

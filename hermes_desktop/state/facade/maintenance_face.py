@@ -9,10 +9,10 @@ from hermes_desktop.state.database import holders
 from hermes_desktop.state.facade.deletion_face import DeletionFace
 from hermes_desktop.state.facade.store_face import StoreReader
 from hermes_desktop.state.records import meta_table
-from hermes_desktop.state.records.stopping import CancelSignal
+from hermes_desktop.state.records.cancellation import CancelSignal
 from hermes_desktop.state.sessions import bulk_filters, deletion, maintenance
 from hermes_desktop.state.sessions.bulk_filters import DAY_S
-from hermes_desktop.state.shared_tables import own_facts
+from hermes_desktop.state.shared_tables import desktop_facts
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ class MetaReads(StoreReader):
 
     def own_fact(self, name: str) -> str | None:
         """Return the text stored under a name in desktop.db, None if there is none."""
-        return self._own.read(lambda own: own_facts.get(own, name), default=None)
+        return self._own.read(lambda own: desktop_facts.get(own, name), default=None)
 
 
 class MaintenanceFace(DeletionFace, MetaReads):
@@ -38,7 +38,7 @@ class MaintenanceFace(DeletionFace, MetaReads):
 
     def put_own_fact(self, name: str, value: str) -> None:
         """Store a text under a name in desktop.db, which no other program reads."""
-        self._own.write(lambda own: own_facts.put(own, name, value))
+        self._own.write(lambda own: desktop_facts.put(own, name, value))
 
     def prune_empty_ghost_sessions(self, sessions_dir: Path | None = None) -> int:
         """Delete terminal sessions older than a day that never had a message."""

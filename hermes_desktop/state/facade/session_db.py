@@ -15,9 +15,9 @@ from hermes_desktop.state.facade import long_rewind
 from hermes_desktop.state.facade.compaction_face import CompactionMixin
 from hermes_desktop.state.facade.conversation_face import ConversationFace
 from hermes_desktop.state.facade.delivery_face import DeliveryFace
-from hermes_desktop.state.facade.face_search import SearchFace
 from hermes_desktop.state.facade.gateway_face import GatewayFace
 from hermes_desktop.state.facade.maintenance_face import MaintenanceFace
+from hermes_desktop.state.facade.search_mixin import SearchFace
 from hermes_desktop.state.facade.transfer_face import TransferFace
 from hermes_desktop.state.facade.usage_face import UsageFace
 from hermes_desktop.state.records.content_codec import clean_text

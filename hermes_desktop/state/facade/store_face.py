@@ -17,7 +17,7 @@ from hermes_desktop.state.database.schema import FileLayout
 from hermes_desktop.state.database.store_file import StoreFile
 from hermes_desktop.state.records.records import StoreCondition
 from hermes_desktop.state.records.transcript_rows import SessionMarks
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state.conversations import messages_table
+from hermes_desktop.state.database.chunked_writes import fits_one
 from hermes_desktop.state.database.schema import SESSIONS
-from hermes_desktop.state.database.steps import fits_one
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.sessions import sessions_table, titles
 from hermes_desktop.state.sessions.deletion import MOST_BYTES, MOST_MESSAGES, MOST_SESSIONS

@@ -18,8 +18,7 @@ from hermes_desktop.state.database.store_opening import OpenStore, judge, open_s
 from hermes_desktop.state.maintenance.health_findings import findings_of
 from hermes_desktop.state.maintenance.health_records import Check, HealthReport
 from hermes_desktop.state.maintenance.index_health import check_indexes
-from hermes_desktop.state.records.sqlite_errors import primary_code, to_hermes_error
-from hermes_desktop.state.records.stopping import (
+from hermes_desktop.state.records.cancellation import (
     CancelSignal,
     OnProgress,
     Progress,
@@ -28,7 +27,8 @@ from hermes_desktop.state.records.stopping import (
     stop_if,
     stoppable,
 )
-from hermes_desktop.state.sessions import hidden_rows
+from hermes_desktop.state.records.sqlite_errors import primary_code, to_hermes_error
+from hermes_desktop.state.sessions import transit_rows
 
 _MOST_LINES = 20
 
@@ -150,7 +150,7 @@ def _integrity(conn: sqlite3.Connection, pragma: str) -> tuple[str, ...]:
 def _cut_short(conn: sqlite3.Connection, now: float) -> int:
     """Return the number of abandoned sessions in transit; 0 if damage prevents reading."""
     try:
-        return sum(mark.is_abandoned(now) for _, mark in hidden_rows.on_their_way(conn))
+        return sum(mark.is_abandoned(now) for _, mark in transit_rows.on_their_way(conn))
     except sqlite3.DatabaseError:
         return 0
 

@@ -9,8 +9,8 @@ import sqlite3
 from dataclasses import dataclass
 
 from hermes_desktop.state.database.schema import FULL_TEXT, FileLayout
+from hermes_desktop.state.records.cancellation import CancelSignal, stoppable
 from hermes_desktop.state.records.sqlite_errors import is_busy, primary_code
-from hermes_desktop.state.records.stopping import CancelSignal, stoppable
 from hermes_desktop.state.records.stored_rows import quoted
 from hermes_desktop.state.search.search_index import Layout, content_source, layout_of
 

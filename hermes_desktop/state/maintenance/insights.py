@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from hermes_desktop.core.errors import CancelledError
-from hermes_desktop.state.records.stopping import CancelSignal, StoppedError, stop_if, stoppable
+from hermes_desktop.state.records.cancellation import CancelSignal, StoppedError, stop_if, stoppable
 from hermes_desktop.state.records.stored_values import seconds_sql, total_sql
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from hermes_desktop.state.maintenance.health_records import Finding, HealthRepor
 from hermes_desktop.state.maintenance.index_health import INDEXED_TEXT
 from hermes_desktop.state.maintenance.restore import require_no_other_process
 from hermes_desktop.state.maintenance.snapshot import SnapshotInfo, take_snapshot
-from hermes_desktop.state.records.stopping import (
+from hermes_desktop.state.records.cancellation import (
     CancelSignal,
     OnProgress,
     Progress,

@@ -23,8 +23,8 @@ from hermes_desktop.state.database.holders import Holders, other_holders
 from hermes_desktop.state.database.home_marks import kind_of_home
 from hermes_desktop.state.database.store_opening import open_store
 from hermes_desktop.state.maintenance.snapshot import SnapshotInfo, copy_pages, take_snapshot
+from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, silent
 from hermes_desktop.state.records.sqlite_errors import to_hermes_error
-from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, silent
 
 
 class StoreInUseError(RefusedError):

@@ -21,14 +21,14 @@ from hermes_desktop.core.files.atomic_files import write_text_atomic
 from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.state.database.connection import Patience, make_file, open_connection
 from hermes_desktop.state.database.store_opening import open_store
-from hermes_desktop.state.records.sqlite_errors import to_hermes_error
-from hermes_desktop.state.records.stopping import (
+from hermes_desktop.state.records.cancellation import (
     CancelSignal,
     OnProgress,
     Progress,
     silent,
     stop_if,
 )
+from hermes_desktop.state.records.sqlite_errors import to_hermes_error
 
 KEPT = 5
 MAX_AGE_S = 30 * 86_400.0

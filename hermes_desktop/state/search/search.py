@@ -2,7 +2,7 @@
 
 Each page takes a few short queries; between pages no read transaction stays open and the caller may
 stop. Newest first means the greatest row ids first, which the index returns without reading more
-than it returns, except for prefixes of many words (see :mod:`search_sifting`); snippets are built
+than it returns, except for prefixes of many words (see :mod:`prefix_search`); snippets are built
 only for the hits that are shown.
 """
 
@@ -15,12 +15,14 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from hermes_desktop.state.database.schema import FileLayout
+from hermes_desktop.state.records.cancellation import CancelSignal, StoppedError
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.display_marks import is_shown_sql
-from hermes_desktop.state.records.stopping import CancelSignal, StoppedError
 from hermes_desktop.state.records.stored_values import as_seconds, as_title
 from hermes_desktop.state.search import search_index
+from hermes_desktop.state.search.prefix_search import PrefixSearch, greatest_id
 from hermes_desktop.state.search.search_archived import Archive
+from hermes_desktop.state.search.search_cancellation import ended_by
 from hermes_desktop.state.search.search_index import DAMAGED, IndexBrokenError
 from hermes_desktop.state.search.search_query import (
     Node,
@@ -37,11 +39,9 @@ from hermes_desktop.state.search.search_records import (
     SearchOutcome,
     SearchQuery,
 )
-from hermes_desktop.state.search.search_sifting import PrefixSearch, greatest_id
-from hermes_desktop.state.search.search_stopping import ended_by
 from hermes_desktop.state.search.snippets import Marker, snippet_of, texts_of
 from hermes_desktop.state.sessions import lineage
-from hermes_desktop.state.sessions.hidden_rows import NOT_ON_ITS_WAY
+from hermes_desktop.state.sessions.transit_rows import NOT_ON_ITS_WAY
 
 T = TypeVar("T")
 

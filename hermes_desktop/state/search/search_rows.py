@@ -9,6 +9,7 @@ from hermes_desktop.state.database.schema import FileLayout
 from hermes_desktop.state.records.content_codec import decode_content, plain_text
 from hermes_desktop.state.records.stored_values import as_seconds, seconds_sql
 from hermes_desktop.state.search import search_index
+from hermes_desktop.state.search.prefix_search import PrefixSearch
 from hermes_desktop.state.search.search import MOST_GATHERED, filters
 from hermes_desktop.state.search.search_index import INDEX_OF, IndexBrokenError
 from hermes_desktop.state.search.search_query import (
@@ -22,7 +23,6 @@ from hermes_desktop.state.search.search_query import (
     wanted,
 )
 from hermes_desktop.state.search.search_records import SearchQuery
-from hermes_desktop.state.search.search_sifting import PrefixSearch
 from hermes_desktop.state.search.snippets import Marker, snippet_of, texts_of
 
 _CHUNK = 500

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from hermes_desktop.state.records.content_codec import bindable
 from hermes_desktop.state.records.records import SessionRow
 from hermes_desktop.state.records.stored_rows import columns
-from hermes_desktop.state.sessions.hidden_rows import NOT_ON_ITS_WAY
+from hermes_desktop.state.sessions.transit_rows import NOT_ON_ITS_WAY
 
 DAY_S = 86_400.0
 

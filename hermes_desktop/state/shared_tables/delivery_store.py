@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.state.shared_tables import delivery_table, inbox_table
 from hermes_desktop.state.shared_tables.delivery_table import Obligation, ObligationState, Owner
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.shared_tables.inbox_table import InboxRow
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 
 if TYPE_CHECKING:
     from hermes_desktop.state.facade.session_db import SessionDB

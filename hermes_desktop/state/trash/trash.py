@@ -4,7 +4,7 @@ Delete is copy, commit, delete in the shared file; restore is insert, commit, dr
 process may crash after each step: an interrupted operation is finished or undone by
 ``trash_restore.settle_trash``, and nothing is lost or doubled. The step in the shared file checks
 the copy once more inside its transaction, so that two processes of this program cannot conflict.
-Many short conversations share their transactions; a long one has several, see ``trash_leave``.
+Many short conversations share their transactions; a long one has several, see ``trash_removal``.
 """
 
 import functools
@@ -16,12 +16,12 @@ from pathlib import Path
 
 from hermes_desktop.core.errors import BusyError, RefusedError
 from hermes_desktop.state.conversations import trash_rows
-from hermes_desktop.state.database import steps
-from hermes_desktop.state.database.steps import Ended
+from hermes_desktop.state.database import chunked_writes
+from hermes_desktop.state.database.chunked_writes import Ended
 from hermes_desktop.state.facade.session_db import SessionDB
-from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, Progress, silent
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
-from hermes_desktop.state.trash import trash_leave, trash_table
+from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, Progress, silent
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
+from hermes_desktop.state.trash import trash_removal, trash_table
 from hermes_desktop.state.trash.trash_copy import (
     Copied,
     Deletion,
@@ -147,7 +147,7 @@ class _Group:
 
     @property
     def is_long(self) -> bool:
-        return not steps.fits_one(self.messages, self.bytes)
+        return not chunked_writes.fits_one(self.messages, self.bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,9 @@ def _portions(groups: Sequence[_Group], most: int) -> Iterator[list[_Group]]:
     portion: list[_Group] = []
     for each in groups:
         both = (*portion, each)
-        together = steps.fits_one(sum(g.messages for g in both), sum(g.bytes for g in both))
+        together = chunked_writes.fits_one(
+            sum(g.messages for g in both), sum(g.bytes for g in both)
+        )
         if portion and (not together or len(portion) >= most):
             yield portion
             portion = []
@@ -257,8 +259,8 @@ def _remove(
 ) -> Ended | None:
     """Delete what was copied from the shared file; else drop the copy and return the reason."""
     trash_id, messages = copied.trash_id, copied.messages
-    if not steps.fits_one(messages, copied.bytes):
-        return trash_leave.leave(
+    if not chunked_writes.fits_one(messages, copied.bytes):
+        return trash_removal.leave(
             db,
             own,
             trash_id,

@@ -10,7 +10,7 @@ from hermes_desktop.state.facade.session_db import SessionDB
 from hermes_desktop.state.records.stored_rows import read_snapshot, texts_as_stored
 from hermes_desktop.state.sessions import deletion, lineage
 from hermes_desktop.state.shared_tables import prompts_table
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash import trash_table
 
 Taking = Callable[[sqlite3.Connection, str], ConversationScope | None]

@@ -8,12 +8,12 @@ from hermes_desktop.core.errors import BusyError, NotFoundError
 from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.conversations.trash_rows import Kept
 from hermes_desktop.state.facade.session_db import SessionDB
-from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, Progress, silent
-from hermes_desktop.state.sessions import hidden_rows, pins
-from hermes_desktop.state.sessions.hidden_rows import Way
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
-from hermes_desktop.state.trash import trash_leave, trash_table
-from hermes_desktop.state.trash.trash_return import Plan, make_plan, restore_item
+from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, Progress, silent
+from hermes_desktop.state.sessions import pins, transit_rows
+from hermes_desktop.state.sessions.transit_rows import Way
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
+from hermes_desktop.state.trash import trash_removal, trash_table
+from hermes_desktop.state.trash.trash_insertion import Plan, make_plan, restore_item
 
 _ATTEMPTS = 5
 _STEP = "Restoring"
@@ -130,7 +130,7 @@ def _show_what_nobody_knows(db: SessionDB, own: DesktopDatabase) -> int:
         now = db._clock.time()  # noqa: SLF001 - same package
         found = [
             (each, mark.token)
-            for each, mark in hidden_rows.on_their_way(conn)
+            for each, mark in transit_rows.on_their_way(conn)
             if mark.way in {Way.TO_TRASH, Way.FROM_TRASH} and mark.is_abandoned(now)
         ]
         noted = own.read(_tokens, default=frozenset[str]()) if found else ()
@@ -138,7 +138,7 @@ def _show_what_nobody_knows(db: SessionDB, own: DesktopDatabase) -> int:
 
     def show(conn: sqlite3.Connection) -> int:
         ids = unknown(conn)  # again: sessions are hidden only after they are recorded
-        hidden_rows.reveal(conn, ids)
+        transit_rows.reveal(conn, ids)
         conn.executemany(
             "UPDATE sessions SET message_count = "
             "(SELECT count(*) FROM messages AS m WHERE m.session_id = sessions.id) WHERE id = ?",
@@ -165,7 +165,7 @@ def _go_on(db: SessionDB, own: DesktopDatabase, trash_id: int) -> bool:
         return False
     kept = own.read(lambda out: trash_table.kept(out, trash_id), default=Kept())
     if state == trash_table.LEAVING and _any_carries(db, kept.ids, text):
-        trash_leave.go_on(db, own, trash_id, text)
+        trash_removal.go_on(db, own, trash_id, text)
         return True
     if state == trash_table.RESTORING:
         plan = Plan.of(text)
@@ -177,7 +177,7 @@ def _go_on(db: SessionDB, own: DesktopDatabase, trash_id: int) -> bool:
 
 
 def _any_carries(db: SessionDB, ids: Iterable[str], token: str) -> bool:
-    found = db.read(lambda conn: hidden_rows.marked(conn, list(ids)))
+    found = db.read(lambda conn: transit_rows.marked(conn, list(ids)))
     return any(mark is not None and mark.token == token for mark in found.values())
 
 
@@ -200,4 +200,4 @@ def _is_there(conn: sqlite3.Connection, kept: Kept, ids: Mapping[str, str]) -> b
     """Return whether all copied rows are in the shared file under these ids, and not hidden."""
     there = trash_rows.existing(conn, ids.values())
     whole = all(there.get(ids[each], -1) >= count for each, count in kept.counts.items())
-    return whole and not any(hidden_rows.marked(conn, ids.values()).values())
+    return whole and not any(transit_rows.marked(conn, ids.values()).values())

@@ -8,7 +8,7 @@ from typing import Any
 from hermes_desktop.state.conversations.trash_rows import Kept
 from hermes_desktop.state.records.stored_rows import encode_row
 from hermes_desktop.state.shared_tables import prompts_table
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 _PROMPTS = "prompts"
 

@@ -4,8 +4,8 @@ import logging
 from datetime import datetime
 from typing import Any
 
+from hermes_desktop.agent.tools.processes.process_messages import ended_words
 from hermes_desktop.agent.tools.processes.process_table import ProcessInfo, ProcessTable
-from hermes_desktop.agent.tools.processes.process_words import ended_words
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state.maintenance.insights import Used, insights
 from hermes_desktop.tui_gateway import agents, live_sessions

@@ -24,9 +24,9 @@ from hermes_desktop.ui.asking.countdown import CountdownBar
 from hermes_desktop.ui.asking.request_context import RequestContext
 from hermes_desktop.ui.asking.session_name import SessionName
 from hermes_desktop.ui.asking.what_box import CommandBox
+from hermes_desktop.ui.widgets.centered_column import put_in_middle
 from hermes_desktop.ui.widgets.flow_row import FlowRow
 from hermes_desktop.ui.widgets.look import tint
-from hermes_desktop.ui.widgets.middle_column import put_in_middle
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, Theme
 from hermes_desktop.ui.words.visible_text import visible

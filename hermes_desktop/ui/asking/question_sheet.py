@@ -21,9 +21,9 @@ from hermes_desktop.ui.asking.asked_area import QuestionArea
 from hermes_desktop.ui.asking.countdown import CountdownBar
 from hermes_desktop.ui.asking.request_context import RequestContext
 from hermes_desktop.ui.asking.session_name import SessionName
+from hermes_desktop.ui.widgets.centered_column import put_in_middle
 from hermes_desktop.ui.widgets.line_room import set_text_margins
 from hermes_desktop.ui.widgets.look import tint
-from hermes_desktop.ui.widgets.middle_column import put_in_middle
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, Theme
 

@@ -16,10 +16,10 @@ from hermes_desktop.ui.chat.composer import Composer
 from hermes_desktop.ui.chat.empty_page import EmptyPage
 from hermes_desktop.ui.chat.header.chat_header import ChatHeader, ChatState
 from hermes_desktop.ui.chat.header.context_watch import ContextUsageTracker
-from hermes_desktop.ui.chat.header.session_words import facts_of, is_live, tip_of, title_of
+from hermes_desktop.ui.chat.header.session_text import facts_of, is_live, tip_of, title_of
 from hermes_desktop.ui.chat.header.title_writer import store_title
+from hermes_desktop.ui.chat.link_confirmation import ask_to_open
 from hermes_desktop.ui.chat.loading_signs import LoadingIndicators
-from hermes_desktop.ui.chat.questions import ask_to_open
 from hermes_desktop.ui.chat.sending import Sending
 from hermes_desktop.ui.chat.session_place import ComposerContext
 from hermes_desktop.ui.chat.session_refresh import SessionRefresh

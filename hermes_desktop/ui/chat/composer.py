@@ -17,8 +17,8 @@ from hermes_desktop.services.hosting.desktop_chat import ChatReadiness
 from hermes_desktop.ui.chat.message_input import MessageInput
 from hermes_desktop.ui.chat.read_only_box import ReadOnlyBox
 from hermes_desktop.ui.chat.reason_box import ReasonBox
+from hermes_desktop.ui.widgets.centered_column import put_in_middle
 from hermes_desktop.ui.widgets.look import tint
-from hermes_desktop.ui.widgets.middle_column import put_in_middle
 from hermes_desktop.ui.widgets.resource_files import icon_size, tinted_icon
 from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK, Theme
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QTo
 from typing_extensions import override
 
 from hermes_desktop.core.events import SessionReset
-from hermes_desktop.ui.widgets.middle_column import put_in_middle
+from hermes_desktop.ui.widgets.centered_column import put_in_middle
 from hermes_desktop.ui.widgets.resource_files import icon, icon_size, pixmap
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, Theme

@@ -8,13 +8,13 @@ from PySide6.QtWidgets import QDialog, QWidget
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared
+from hermes_desktop.ui.gateway.gateway_protocols import GatewayControl
 from hermes_desktop.ui.gateway.gateway_questions import (
     insist_question,
     stop_question,
     take_over_question,
 )
 from hermes_desktop.ui.gateway.running_replies import RunningReplies
-from hermes_desktop.ui.gateway.wanted import GatewayControl
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.theme import Theme
 from hermes_desktop.ui.words.gateway_words import plain, serves

@@ -10,8 +10,8 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.gateway.access.pairing import CODE_LIFETIME_S
+from hermes_desktop.ui.gateway.gateway_protocols import PairingService, Person
 from hermes_desktop.ui.gateway.gateway_questions import revoke_question
-from hermes_desktop.ui.gateway.wanted import PairingService, Person
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.theme import Theme
 from hermes_desktop.ui.words.source_names import source_name

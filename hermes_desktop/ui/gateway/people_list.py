@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from hermes_desktop.ui.gateway.wanted import Person
+from hermes_desktop.ui.gateway.gateway_protocols import Person
 from hermes_desktop.ui.widgets.resource_files import pixmap
 from hermes_desktop.ui.widgets.section_parts import Block, LeadingLabel, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, Theme

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from hermes_desktop.services.sessions.delete_plan import PlannedConversation
 from hermes_desktop.services.sessions.live_actions import DeletePreview
-from hermes_desktop.ui.sessions.delete_words import (
+from hermes_desktop.ui.sessions.delete_text import (
     KEPT_WORDS,
     about,
     facts_about,

@@ -4,7 +4,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QStackedWidget
 
 from hermes_desktop.services.sessions.live_catalog import ListQuery
 from hermes_desktop.ui.sessions.message_hits import MessageHits
-from hermes_desktop.ui.sessions.place_holder import PlaceHolder, words_for_nothing
+from hermes_desktop.ui.sessions.placeholder import PlaceHolder, words_for_nothing
 from hermes_desktop.ui.sessions.session_delegate import ROW_HEIGHT
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
 from hermes_desktop.ui.widgets.look import tint

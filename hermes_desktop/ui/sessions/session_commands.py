@@ -12,11 +12,11 @@ from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.services.sessions.delete_plan import DeletePlan
 from hermes_desktop.services.sessions.live_actions import AsyncSessionActions
 from hermes_desktop.services.sessions.session_actions import PINS_ARE_OURS
+from hermes_desktop.state.records.cancellation import Progress
 from hermes_desktop.state.records.records import SessionSummary
-from hermes_desktop.state.records.stopping import Progress
 from hermes_desktop.state.trash.trash import TrashReceipt, TrashTooLargeError
 from hermes_desktop.ui.sessions.delete_question import DeleteDialog, LargeTrashQuestion
-from hermes_desktop.ui.sessions.delete_words import quoted, sessions_text, what_goes
+from hermes_desktop.ui.sessions.delete_text import quoted, sessions_text, what_goes
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.resource_files import icon
 from hermes_desktop.ui.widgets.theme import Theme

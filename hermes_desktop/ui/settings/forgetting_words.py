@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDate, QLocale, QTime
 
-from hermes_desktop.ui.settings.fields.field_words import kind_name
+from hermes_desktop.ui.settings.fields.field_text import kind_name
 from hermes_desktop.ui.words.source_names import source_name
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton
 from typing_extensions import override
 
 from hermes_desktop.ui.settings.fields.field_row import heading
-from hermes_desktop.ui.settings.fields.field_words import plain
+from hermes_desktop.ui.settings.fields.field_text import plain
 from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
 from hermes_desktop.ui.settings.secrets.lines import MessageLine, WaitLine
 from hermes_desktop.ui.widgets.quiet_table import Cell, QuietTable

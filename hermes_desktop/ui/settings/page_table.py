@@ -22,7 +22,7 @@ from hermes_desktop.ui.settings.fields.page_names import (
 from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
 from hermes_desktop.ui.settings.forgetting_part import RetentionPart
 from hermes_desktop.ui.settings.model_part import ModelPart
-from hermes_desktop.ui.settings.other_keys import OtherKeysPart
+from hermes_desktop.ui.settings.other_keys_part import OtherKeysPart
 from hermes_desktop.ui.settings.platforms.platforms_part import PlatformsPart
 from hermes_desktop.ui.settings.secrets.secrets_group import SecretsPart
 from hermes_desktop.ui.settings.versions_part import VersionsPart

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hermes_desktop.services.secrets.known_secrets import SECRETS
-from hermes_desktop.ui.settings.fields.field_words import label_parts
+from hermes_desktop.ui.settings.fields.field_text import label_parts
 from hermes_desktop.ui.settings.fields.page_names import ASSISTANT, PLATFORMS
 from hermes_desktop.ui.settings.fields.parts import SettingHit
 from hermes_desktop.ui.settings.page_table import entry_of, page_of

@@ -15,11 +15,11 @@ from hermes_desktop.ui.settings.fields.parts import SettingsContext
 from hermes_desktop.ui.settings.page_table import PAGES, entry_of
 from hermes_desktop.ui.settings.pages.page_list import LIST_WIDTH, NARROW_WIDTH, PageList
 from hermes_desktop.ui.settings.pages.page_stack import PageStack
-from hermes_desktop.ui.settings.saving.applied_words import names
 from hermes_desktop.ui.settings.saving.broken_file import ParseErrorNotice
 from hermes_desktop.ui.settings.saving.draft import Draft
 from hermes_desktop.ui.settings.saving.keeper import SettingsController
 from hermes_desktop.ui.settings.saving.leaving_question import UnsavedChangesDialog
+from hermes_desktop.ui.settings.saving.outcome_text import names
 from hermes_desktop.ui.settings.saving.pending_bar import PendingBar
 from hermes_desktop.ui.settings.saving.report_strip import ReportStrip
 from hermes_desktop.ui.settings.saving.saving_desk import SavingController
@@ -105,9 +105,8 @@ class SettingsView(QWidget):
         self.stack = PageStack(self.context)
         self.results = SearchResults(theme)
         self.bar = PendingBar(theme)
-        self.keeper = SettingsController(
-            services.settings, slots, self.draft, self.stack.pending, self
-        )
+        settings, pending = services.settings, self.stack.pending
+        self.keeper = SettingsController(settings, slots, self.draft, pending, self)
         self.desk = SavingController(
             self.context,
             self.keeper,

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.settings.fields.field_row import heading
-from hermes_desktop.ui.settings.fields.field_words import plain
+from hermes_desktop.ui.settings.fields.field_text import plain
 from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
 from hermes_desktop.ui.settings.saving.difference_dialog import DifferenceDialog
 from hermes_desktop.ui.widgets.quiet_table import Cell, QuietTable

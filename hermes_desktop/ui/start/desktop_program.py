@@ -39,12 +39,12 @@ from hermes_desktop.ui.start.application import (
     run_on_loop,
 )
 from hermes_desktop.ui.start.garbage_collection import MainThreadCollector, no_automatic_collection
+from hermes_desktop.ui.start.open_history import open_or_explain
 from hermes_desktop.ui.start.single_instance import (
     SingleInstance,
     ask_first_instance,
     instance_name,
 )
-from hermes_desktop.ui.start.start_up import open_or_explain
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import ColorScheme, Theme

@@ -12,8 +12,8 @@ from hermes_desktop.ui.transcript.entries import Entry, MessageEntry, Separator
 from hermes_desktop.ui.transcript.message_widget import MessageWidget, Parsed, speaker_of
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls, parse_batch
 from hermes_desktop.ui.transcript.separators import SeparatorWidget, separator_text
+from hermes_desktop.ui.widgets.centered_column import MAX_WIDTH
 from hermes_desktop.ui.widgets.look import Look
-from hermes_desktop.ui.widgets.middle_column import MAX_WIDTH
 
 SLICE_S = 0.008
 """Seconds after which a slice yields to the event loop."""

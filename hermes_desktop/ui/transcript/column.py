@@ -7,7 +7,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
-from hermes_desktop.ui.widgets.middle_column import MAX_WIDTH, SIDE
+from hermes_desktop.ui.widgets.centered_column import MAX_WIDTH, SIDE
 
 GAP = 16
 CLOSE_GAP = 8

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from hermes_desktop.ui.widgets.middle_column import SIDE
+from hermes_desktop.ui.widgets.centered_column import SIDE
 from hermes_desktop.ui.widgets.resource_files import icon, icon_size
 from hermes_desktop.ui.widgets.theme import Theme
 

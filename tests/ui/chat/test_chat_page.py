@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox
 
 from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued, TurnStarted
-from hermes_desktop.ui.chat.questions import LinkQuestion
+from hermes_desktop.ui.chat.link_confirmation import LinkQuestion
 from hermes_desktop.ui.transcript.separators import FailureBlock
 from tests.fakes.model_server import cut_after, error, hang, text
 

@@ -9,7 +9,7 @@ import pytest
 from hermes_desktop.core.events import ContextUsed, TurnNote, TurnStarted
 from hermes_desktop.services.sessions.live_catalog import ListQuery
 from hermes_desktop.ui.chat.header.context_gauge import ContextGauge
-from hermes_desktop.ui.chat.header.context_words import is_near, strip_words, tip_words, whole_words
+from hermes_desktop.ui.chat.header.context_text import is_near, strip_words, tip_words, whole_words
 from hermes_desktop.ui.transcript.separators import SeparatorWidget
 from tests.fakes.chat_stage import ChatStage
 from tests.fakes.model_server import error, hang, text

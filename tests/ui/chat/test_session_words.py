@@ -6,8 +6,8 @@ import pytest
 
 from hermes_desktop.core.events import ContextUsed
 from hermes_desktop.state.records.records import SessionSummary
-from hermes_desktop.ui.chat.header.session_words import facts_of, is_live, title_of, tokens_text
-from hermes_desktop.ui.chat.questions import breakable
+from hermes_desktop.ui.chat.header.session_text import facts_of, is_live, title_of, tokens_text
+from hermes_desktop.ui.chat.link_confirmation import breakable
 
 PLAIN = SessionSummary("s", "s", "telegram", None, "First  words\nhere", 1_000.0, 2_000.0)
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from hermes_desktop.services.agents.session_figures import SessionUsage
 from hermes_desktop.state.sessions.session_usage import Cost, ModelUsage
 from hermes_desktop.ui.chat.header.usage_dialog import UsageDialog, show_usage
-from hermes_desktop.ui.chat.header.usage_words import cost_text, share_words, total_words
+from hermes_desktop.ui.chat.header.usage_text import cost_text, share_words, total_words
 from tests.fakes.chat_stage import ChatStage
 from tests.fakes.fitting import cut_words, letters
 from tests.fakes.model_server import text

@@ -10,7 +10,7 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.settings.settings_book import Change, SettingsBook
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
-from hermes_desktop.ui.settings.other_keys import OtherKeysPart
+from hermes_desktop.ui.settings.other_keys_part import OtherKeysPart
 from hermes_desktop.ui.settings.saving.difference_dialog import DifferenceDialog
 from hermes_desktop.ui.settings.versions_part import VersionsPart
 from tests.fakes.another_user import folder_for_others, give_away, not_root

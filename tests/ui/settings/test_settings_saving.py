@@ -10,7 +10,7 @@ from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
-from hermes_desktop.ui.settings.fields.field_words import label_parts
+from hermes_desktop.ui.settings.fields.field_text import label_parts
 from hermes_desktop.ui.settings.saving.difference_dialog import DifferenceDialog
 from tests.ui.settings.conftest import SettingsStage, without_room
 

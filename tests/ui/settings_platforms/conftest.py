@@ -23,9 +23,9 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.assembly.assembly import build_services
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
 from hermes_desktop.settings.secret_index import SecretIndex
-from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import KeyringSecretStore
 from hermes_desktop.ui.gateway.gateway_questions import ConfirmationDialog
 from hermes_desktop.ui.settings.platforms.platform_card import PlatformCard

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from keyring.backends import SecretService
 
-from hermes_desktop.settings.secret_parts import Keyring
+from hermes_desktop.settings.split_secrets import Keyring
 from tests.fakes.private_bus import NEEDS_KEYRING, PrivateBus, private_bus
 from tests.ui.settings_platforms.conftest import BETTER, GOOD, TOKEN, PlatformsStage
 

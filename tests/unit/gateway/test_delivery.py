@@ -25,7 +25,7 @@ from hermes_desktop.gateway.platforms.base import MessageEvent, SendResult
 from hermes_desktop.gateway.platforms.messages import ErrorKind, Piece, Shown
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import until
 from tests.fakes.platform import FakePlatform

@@ -13,8 +13,8 @@ from hermes_desktop.gateway.platforms.base import MessageEvent, MessageType
 from hermes_desktop.gateway.sessions.session_records import SessionSource
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Owner
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.shared_tables.inbox_table import KEPT_S
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
 from tests.fakes.clock import MovableClock
 
 KEY = "agent:main:telegram:dm:c1"

@@ -16,9 +16,9 @@ from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from hermes_desktop.services.sessions.live_catalog import ListQuery
 from hermes_desktop.services.sessions.running_turns import RunningTurnError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records.stopping import Progress
-from hermes_desktop.state.sessions import hidden_rows
-from hermes_desktop.state.sessions.hidden_rows import Mark, Way
+from hermes_desktop.state.records.cancellation import Progress
+from hermes_desktop.state.sessions import transit_rows
+from hermes_desktop.state.sessions.transit_rows import Mark, Way
 from tests.fakes.foreign_program import foreign_program
 
 pytestmark = pytest.mark.asyncio
@@ -111,14 +111,14 @@ async def test_what_a_crash_cut_short_is_finished_after_the_start(
     services: DesktopServices, caplog: pytest.LogCaptureFixture
 ) -> None:
     mark = Mark(Way.FOR_GOOD, "token", LONG_AGO, 10_000)
-    services.db._execute_write(lambda conn: hidden_rows.hide(conn, ["s7"], mark))
+    services.db._execute_write(lambda conn: transit_rows.hide(conn, ["s7"], mark))
     waiting = asyncio.ensure_future(next_change(services))
     await services.actions.tidy_later(after_s=0.0)
     assert "s7" in (await waiting).removed_ids
     assert services.db.get_session("s7") is None
     services.db._conn.execute("CREATE TABLE notes (about TEXT REFERENCES sessions(id))")
     services.db._conn.execute("INSERT INTO notes VALUES ('s8')")
-    services.db._execute_write(lambda conn: hidden_rows.hide(conn, ["s8"], mark))
+    services.db._execute_write(lambda conn: transit_rows.hide(conn, ["s8"], mark))
     await services.actions.tidy_later(after_s=0.0)
     assert "The trash was not tidied" in caplog.text
     assert services.db.summary("s8") is not None

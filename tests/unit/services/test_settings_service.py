@@ -18,10 +18,10 @@ from hermes_desktop.services.settings.desktop_config import read_desktop_config
 from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
 from hermes_desktop.services.settings.settings_service import SettingsService, build_settings
 from hermes_desktop.settings.config_store import ChangedElsewhereError
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.options import InvalidValueError
 from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
 from hermes_desktop.settings.secret_index import SecretIndex
-from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import KeyringSecretStore
 from tests.fakes.clock import MovableClock
 from tests.fakes.keyring import FakeKeyring

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import BusyError, ConfigError
-from hermes_desktop.settings.careful_writing import ConcurrentWriteError, SharedFile
 from hermes_desktop.settings.config_patch import Edit
 from hermes_desktop.settings.config_store import ConfigStore
 from hermes_desktop.settings.env_file import set_env_line, set_env_lines
-from hermes_desktop.settings.last_good import EMPTY_S, SETTLE_S
+from hermes_desktop.settings.last_valid_config import EMPTY_S, SETTLE_S
+from hermes_desktop.settings.safe_replacement import ConcurrentWriteError, SharedFile
 from tests.fakes.another_user import folder_for_others, give_away, not_root
 from tests.fakes.clock import MovableClock
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import BusyError, ConfigError, RefusedError
-from hermes_desktop.settings.careful_writing import SharedFile
 from hermes_desktop.settings.config_patch import Edit
 from hermes_desktop.settings.config_store import ChangedElsewhereError, ConfigStore, Seen
-from hermes_desktop.settings.secret_marks import is_secret_key, masked, remove_values
+from hermes_desktop.settings.safe_replacement import SharedFile
+from hermes_desktop.settings.secret_masking import is_secret_key, masked, remove_values
 from tests.fakes.clock import MovableClock
 
 BEFORE = "a: 1\nb:\n  c: 2\n"

@@ -7,7 +7,7 @@ import pytest
 
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.settings.last_good import EMPTY_S, SETTLE_S, LastValidConfig
+from hermes_desktop.settings.last_valid_config import EMPTY_S, SETTLE_S, LastValidConfig
 from tests.fakes.clock import MovableClock
 
 

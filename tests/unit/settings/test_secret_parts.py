@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.settings.secret_parts import (
+from hermes_desktop.settings.split_secrets import (
     WINDOWS_LIMIT,
     DamagedSecretError,
     SplittingKeyring,

@@ -13,9 +13,9 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.services.agents.agent_builder import read_agent_settings
 from hermes_desktop.services.settings.gateway_settings import load_gateway_config
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
 from hermes_desktop.settings.secret_index import SecretIndex
-from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import (
     KeyringSecretStore,
     NoKeyring,

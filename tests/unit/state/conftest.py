@@ -5,7 +5,7 @@ import pytest
 
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.connection import Patience
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))
 

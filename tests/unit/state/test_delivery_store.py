@@ -16,8 +16,8 @@ from hermes_desktop.state.shared_tables.delivery_table import (
     TABLE,
     obligation_id,
 )
+from hermes_desktop.state.shared_tables.desktop_database import OWN_VERSION, DesktopDatabase
 from hermes_desktop.state.shared_tables.inbox_table import MOST_DONE
-from hermes_desktop.state.shared_tables.own_store import OWN_VERSION, DesktopDatabase
 from tests.fakes.clock import MovableClock
 
 US, OTHER = Owner(11, 110), Owner(22, 220)

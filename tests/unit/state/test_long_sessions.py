@@ -16,11 +16,11 @@ from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.facade.activity_index import ActivityIndex
 from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
 from hermes_desktop.state.maintenance.health import health_report
-from hermes_desktop.state.records.stopping import Progress
+from hermes_desktop.state.records.cancellation import Progress
 from hermes_desktop.state.search.search_records import SearchQuery
-from hermes_desktop.state.sessions import hidden_rows
+from hermes_desktop.state.sessions import transit_rows
 from hermes_desktop.state.sessions.bulk_filters import SessionFilter
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import TrashReceipt, list_trash, trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 from tests.fakes.clock import MovableClock
@@ -69,7 +69,7 @@ def trash(db: SessionDB, own: DesktopDatabase, *ids: str, **choices: Any) -> Tra
 
 
 def on_their_way(db: SessionDB) -> list[str]:
-    return [each for each, _ in db.read(lambda conn: list(hidden_rows.on_their_way(conn)))]
+    return [each for each, _ in db.read(lambda conn: list(transit_rows.on_their_way(conn)))]
 
 
 def listed(db: SessionDB) -> set[str]:

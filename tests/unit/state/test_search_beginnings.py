@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.schema import FileLayout, new_file_ddl, read_layout
 from hermes_desktop.state.search import search_rows
+from hermes_desktop.state.search.prefix_search import PrefixSearch
 from hermes_desktop.state.search.search import Search, filters
-from hermes_desktop.state.search.search_beginnings import without
+from hermes_desktop.state.search.search_prefixes import without
 from hermes_desktop.state.search.search_query import (
     Node,
     Term,
@@ -22,8 +23,7 @@ from hermes_desktop.state.search.search_query import (
     search_method,
 )
 from hermes_desktop.state.search.search_records import SearchHit, SearchQuery
-from hermes_desktop.state.search.search_sieve import TemporaryIndex
-from hermes_desktop.state.search.search_sifting import PrefixSearch
+from hermes_desktop.state.search.temporary_index import TemporaryIndex
 from tests.fakes import state_files
 
 T = TypeVar("T")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records.stopping import StoppedError
+from hermes_desktop.state.records.cancellation import StoppedError
+from hermes_desktop.state.search.search_cancellation import SearchCancelSignal, ended_by
 from hermes_desktop.state.search.search_records import SearchQuery
-from hermes_desktop.state.search.search_stopping import SearchCancelSignal, ended_by
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 

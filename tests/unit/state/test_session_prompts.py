@@ -12,7 +12,7 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.conversations.compaction import Compaction
 from hermes_desktop.state.conversations.session_prompts import UNUSED_S, SessionPrompts
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 from tests.fakes import state_files

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hermes_desktop.core.errors import BusyError, NotFoundError, StateUnavailableError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.stored_rows import decode_row, encode_row
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import (
     TrashDiskFullError,
     TrashTooLargeError,

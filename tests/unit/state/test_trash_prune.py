@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations import trash_rows
-from hermes_desktop.state.records.stopping import Progress
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.records.cancellation import Progress
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import (
     TrashDiskFullError,
     TrashReceipt,

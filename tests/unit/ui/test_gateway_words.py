@@ -14,8 +14,8 @@ from hermes_desktop.core.events import (
 )
 from hermes_desktop.gateway.access.pairing import PairedUser
 from hermes_desktop.services.hosting.pairing_requests import PairingRequestView
+from hermes_desktop.ui.gateway.gateway_protocols import Person
 from hermes_desktop.ui.gateway.running_replies import RunningReplies
-from hermes_desktop.ui.gateway.wanted import Person
 from hermes_desktop.ui.words.ages import format_ago, format_span, format_until, refresh_interval_ms
 from hermes_desktop.ui.words.gateway_words import (
     allowed,

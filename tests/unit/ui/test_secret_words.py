@@ -4,7 +4,7 @@ import pytest
 
 from hermes_desktop.services.secrets.secrets_book import SecretPlace, SecretView, Where
 from hermes_desktop.settings.secret_states import ReadState
-from hermes_desktop.ui.settings.secrets import secret_words as words
+from hermes_desktop.ui.settings.secrets import secret_text as words
 
 NAME = "TELEGRAM_BOT_TOKEN"
 

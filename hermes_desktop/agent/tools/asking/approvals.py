@@ -22,7 +22,7 @@ from hermes_desktop.agent.tools.asking.approval_queue import (
 )
 from hermes_desktop.agent.tools.asking.question_queue import plain
 from hermes_desktop.agent.tools.base import ToolError
-from hermes_desktop.agent.tools.danger.danger import Danger, judge
+from hermes_desktop.agent.tools.danger.assessment import Danger, judge
 from hermes_desktop.agent.tools.danger.danger_paths import (
     Places,
     holds_secrets,

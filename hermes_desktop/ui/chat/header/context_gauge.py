@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from typing_extensions import override
 
 from hermes_desktop.core.events import ContextUsed
-from hermes_desktop.ui.chat.header.context_words import (
+from hermes_desktop.ui.chat.header.context_text import (
     is_near,
     share_of,
     strip_words,

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from hermes_desktop.ui.settings.fields.field_words import unset_words
+from hermes_desktop.ui.settings.fields.field_text import unset_words
 from hermes_desktop.ui.widgets.line_room import set_text_margins
 
 if TYPE_CHECKING:

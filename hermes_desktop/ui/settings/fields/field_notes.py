@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from hermes_desktop.ui.settings.fields.field_words import (
+from hermes_desktop.ui.settings.fields.field_text import (
     conflict_words,
     mine_words,
     origin_words,

@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from hermes_desktop.ui.settings.fields.editors import Editor, YesNoEditor, make_editor
 from hermes_desktop.ui.settings.fields.field_notes import FieldNotes
-from hermes_desktop.ui.settings.fields.field_words import (
+from hermes_desktop.ui.settings.fields.field_text import (
     given_of,
     help_words,
     ignored_words,

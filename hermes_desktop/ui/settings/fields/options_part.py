@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from hermes_desktop.ui.settings.fields.field_row import FieldRow, heading
-from hermes_desktop.ui.settings.fields.field_words import label_parts, plain
+from hermes_desktop.ui.settings.fields.field_text import label_parts, plain
 from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
 from hermes_desktop.ui.settings.fields.policy_fold import OWN_RULES, ResetRuleSection
 from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel

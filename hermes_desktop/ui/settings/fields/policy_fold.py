@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
-from hermes_desktop.ui.settings.fields.field_words import value_words
+from hermes_desktop.ui.settings.fields.field_text import value_words
 from hermes_desktop.ui.widgets.section_parts import SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_12, SPACE_16
 

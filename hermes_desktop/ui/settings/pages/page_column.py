@@ -18,7 +18,7 @@ from hermes_desktop.ui.settings.fields.parts import (
     SettingsContext,
     SettingsPart,
 )
-from hermes_desktop.ui.widgets.middle_column import SCROLL_BAR
+from hermes_desktop.ui.widgets.centered_column import SCROLL_BAR
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
 from hermes_desktop.ui.widgets.section_parts import SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_16, SPACE_24

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hermes_desktop.services.secrets.platform_facts import PlatformFacts
     from hermes_desktop.services.settings.platform_settings import PlatformSettings
-    from hermes_desktop.ui.gateway.wanted import Person
+    from hermes_desktop.ui.gateway.gateway_protocols import Person
     from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
 _NAMED = 6

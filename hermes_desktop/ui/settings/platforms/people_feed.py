@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from hermes_desktop.ui.gateway.wanted import Person
+from hermes_desktop.ui.gateway.gateway_protocols import Person
 
 if TYPE_CHECKING:
     from hermes_desktop.ui.settings.fields.parts import SettingsContext

@@ -10,7 +10,7 @@ from PySide6.QtGui import QDesktopServices, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.settings.fields.field_words import plain
+from hermes_desktop.ui.settings.fields.field_text import plain
 from hermes_desktop.ui.widgets.notice_presenter import paint_strip
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel, heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16, fixed_font

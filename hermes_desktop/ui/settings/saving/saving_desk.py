@@ -9,14 +9,14 @@ from PySide6.QtCore import QObject
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.settings.settings_book import Change
 from hermes_desktop.settings.secret_states import SecretStoreError
-from hermes_desktop.ui.settings.fields.field_words import plain
-from hermes_desktop.ui.settings.saving.applied_words import (
+from hermes_desktop.ui.settings.fields.field_text import plain
+from hermes_desktop.ui.settings.saving.difference_dialog import DifferenceDialog
+from hermes_desktop.ui.settings.saving.outcome_text import (
     detail_words,
     has_trouble,
     name_of,
     title_words,
 )
-from hermes_desktop.ui.settings.saving.difference_dialog import DifferenceDialog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

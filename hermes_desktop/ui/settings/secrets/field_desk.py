@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from hermes_desktop.services.secrets.known_secrets import SECRETS
 from hermes_desktop.services.settings.platform_checks import RefusedByPlatformError
-from hermes_desktop.ui.settings.secrets.secret_words import STATE_WORDS
+from hermes_desktop.ui.settings.secrets.secret_text import STATE_WORDS
 from hermes_desktop.ui.words.gateway_words import plain
 from hermes_desktop.ui.words.source_names import source_name
 

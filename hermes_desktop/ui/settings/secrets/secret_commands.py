@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.settings.secret_states import SecretStoreError
 from hermes_desktop.ui.gateway.gateway_questions import ConfirmationDialog
-from hermes_desktop.ui.settings.secrets.secret_words import (
+from hermes_desktop.ui.settings.secrets.secret_text import (
     HERMES_LOSES_IT,
     MOVED,
     PLAIN_WORDS,

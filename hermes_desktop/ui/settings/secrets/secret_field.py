@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, 
 
 from hermes_desktop.services.settings.pasted_secret import PastedSecret, validate_pasted
 from hermes_desktop.ui.settings.secrets.lines import MessageLine, WaitLine, small_button
-from hermes_desktop.ui.settings.secrets.secret_words import (
+from hermes_desktop.ui.settings.secrets.secret_text import (
     also_words,
     can_move_back,
     conflict_words,

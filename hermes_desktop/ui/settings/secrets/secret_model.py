@@ -14,7 +14,7 @@ from PySide6.QtCore import (
 )
 from typing_extensions import override
 
-from hermes_desktop.ui.settings.secrets.secret_words import (
+from hermes_desktop.ui.settings.secrets.secret_text import (
     label_words,
     places_words,
     spoken_state,

@@ -16,7 +16,7 @@ from hermes_desktop.ui.settings.secrets.secret_model import (
     WHERE,
     Index,
 )
-from hermes_desktop.ui.settings.secrets.secret_words import QUIET_STATES
+from hermes_desktop.ui.settings.secrets.secret_text import QUIET_STATES
 from hermes_desktop.ui.widgets.quiet_look import fit_height, style_table, wanted_width
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, Palette, Theme
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS, SecretFacts
-from hermes_desktop.settings.secret_marks import is_secret_key
+from hermes_desktop.settings.secret_masking import is_secret_key
 from hermes_desktop.settings.secret_states import SecretStoreError
 from hermes_desktop.ui.settings.fields.parts import (
     Pending,
@@ -22,7 +22,7 @@ from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands
 from hermes_desktop.ui.settings.secrets.secret_field import SecretField
 from hermes_desktop.ui.settings.secrets.secret_model import SecretFilterModel, SecretModel
 from hermes_desktop.ui.settings.secrets.secret_table import SecretTable
-from hermes_desktop.ui.settings.secrets.secret_words import STATE_WORDS, label_words
+from hermes_desktop.ui.settings.secrets.secret_text import STATE_WORDS, label_words
 from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
 from hermes_desktop.ui.widgets.flow_row import FlowRow
 from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel, heading_label

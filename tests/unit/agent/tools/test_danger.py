@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_desktop.agent.tools.danger.danger import judge_command
+from hermes_desktop.agent.tools.danger.assessment import judge_command
 from hermes_desktop.agent.tools.danger.danger_paths import Places, needs_care_to_write
 
 HERE = Path(__file__).parent

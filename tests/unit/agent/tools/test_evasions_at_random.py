@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.tools.danger.danger import judge_command
+from hermes_desktop.agent.tools.danger.assessment import judge_command
 from hermes_desktop.agent.tools.danger.danger_paths import Places
 
 PLACES = Places(Path("/home/otto/work"), Path("/home/otto"), Path("/home/otto/.hermes"))

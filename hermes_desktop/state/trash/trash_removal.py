@@ -1,6 +1,6 @@
 """Removal of a long conversation after its copy is in the trash, in many short transactions.
 
-The first one checks that the copy is still valid and hides the rows, see :mod:`hidden_rows`; the
+The first one checks that the copy is still valid and hides the rows, see :mod:`transit_rows`; the
 last one removes them. In between messages are deleted, the oldest first, each only if it equals its
 copy. So a conversation that is continued meanwhile is restored completely.
 """
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.state.conversations.trash_rows import Kept
-from hermes_desktop.state.database.steps import Ended, OnStep, in_steps, unheard
+from hermes_desktop.state.database.chunked_writes import Ended, OnStep, in_steps, unheard
 from hermes_desktop.state.facade.session_db import SessionDB
-from hermes_desktop.state.records.stopping import CancelSignal
+from hermes_desktop.state.records.cancellation import CancelSignal
 from hermes_desktop.state.records.stored_rows import Row, chunks, marks, rows_by_id
-from hermes_desktop.state.sessions import deletion, hidden_rows
-from hermes_desktop.state.sessions.hidden_rows import Mark, Way
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.sessions import deletion, transit_rows
+from hermes_desktop.state.sessions.transit_rows import Mark, Way
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash import trash_table
-from hermes_desktop.state.trash.trash_return import Plan, restore_item
+from hermes_desktop.state.trash.trash_insertion import Plan, restore_item
 
 IsSame = Callable[[sqlite3.Connection], bool]
 """Returns whether the originals are unchanged since they were copied."""
@@ -57,7 +57,7 @@ def leave(  # noqa: PLR0913 - each is needed
         if not way.is_latest() or not is_same(conn):
             return False
         deletion.refuse_if_referred_to(conn, kept.ids)
-        hidden_rows.hide(conn, kept.ids, mark)
+        transit_rows.hide(conn, kept.ids, mark)
         return True
 
     try:
@@ -158,10 +158,10 @@ class _Leave:
         return None if same else Ended.CHANGED
 
     def _is_untouched(self, row: Row, copied: Row) -> bool:
-        mark = hidden_rows.read_mark(row["model_config"])
+        mark = transit_rows.read_mark(row["model_config"])
         if mark is None or mark.token != self.token:
             return False
-        expected = {**copied, **hidden_rows.covered(copied, mark)}
+        expected = {**copied, **transit_rows.covered(copied, mark)}
         del expected["model_config"]
         return all(row.get(name) == value for name, value in expected.items())
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hermes_desktop.agent.usage import task_label
 from hermes_desktop.state.sessions.session_usage import Cost, ModelUsage, cost_of
-from hermes_desktop.ui.chat.header.context_words import short_tokens
+from hermes_desktop.ui.chat.header.context_text import short_tokens
 
 _SMALL_USD = 0.01
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hermes_desktop.services.secrets.known_secrets import SECRETS
-from hermes_desktop.ui.settings.fields.field_words import label_parts, plain
+from hermes_desktop.ui.settings.fields.field_text import label_parts, plain
 from hermes_desktop.ui.words.source_names import source_name
 
 if TYPE_CHECKING:

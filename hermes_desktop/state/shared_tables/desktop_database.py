@@ -19,8 +19,8 @@ from hermes_desktop.state.records.sqlite_errors import to_hermes_error
 from hermes_desktop.state.sessions import pins
 from hermes_desktop.state.shared_tables import (
     delivery_table,
+    desktop_facts,
     inbox_table,
-    own_facts,
     prompts_table,
     window_state_table,
 )
@@ -69,7 +69,7 @@ _STEPS: tuple[tuple[str, ...], ...] = (
     _TRASH,
     (delivery_table.ddl(), *inbox_table.DDL),
     (prompts_table.DDL,),
-    (*pins.DDL, *own_facts.DDL),
+    (*pins.DDL, *desktop_facts.DDL),
     (window_state_table.DDL,),
 )
 OWN_VERSION = len(_STEPS)

@@ -5,8 +5,8 @@ import re
 import threading
 from collections.abc import Iterator
 
-from hermes_desktop.settings.secret_parts import DamagedSecretError, Keyring
 from hermes_desktop.settings.secret_states import Reading
+from hermes_desktop.settings.split_secrets import DamagedSecretError, Keyring
 
 _NO_COLLECTION = re.compile(r"create the collection|no default collection", re.IGNORECASE)
 _NO_SERVICE = re.compile(r"not provided by any \.service|ServiceUnknown", re.IGNORECASE)

@@ -18,7 +18,7 @@ from hermes_desktop.state.search.search_query import (
     match_expressions,
     terms,
 )
-from hermes_desktop.state.search.search_sieve import Row, TemporaryIndex
+from hermes_desktop.state.search.temporary_index import Row, TemporaryIndex
 
 _SAMPLE = 64
 _SAMPLE_BYTES = 2_000

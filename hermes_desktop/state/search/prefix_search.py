@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from hermes_desktop.state.search import search_index
-from hermes_desktop.state.search.search_beginnings import (
+from hermes_desktop.state.search.search_index import INDEX_OF, asking
+from hermes_desktop.state.search.search_prefixes import (
     beginnings,
     frequent_prefixes,
     leaves_out,
     without,
 )
-from hermes_desktop.state.search.search_index import INDEX_OF, asking
 from hermes_desktop.state.search.search_query import (
     Node,
     Way,
     indexable_terms,
     match_expressions,
 )
-from hermes_desktop.state.search.search_sieve import Order, Row, TemporaryIndex
+from hermes_desktop.state.search.temporary_index import Order, Row, TemporaryIndex
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """Insertion of the original rows from the trash, in one transaction or in many.
 
-A long conversation is inserted hidden, see :mod:`hidden_rows`, and revealed with the last step.
+A long conversation is inserted hidden, see :mod:`transit_rows`, and revealed with the last step.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.conversations.trash_rows import NAMED_PROMPTS, Kept
-from hermes_desktop.state.database.steps import Ended, OnStep, fits_one, in_steps, unheard
+from hermes_desktop.state.database.chunked_writes import Ended, OnStep, fits_one, in_steps, unheard
 from hermes_desktop.state.facade.session_db import SessionDB
 from hermes_desktop.state.records.stored_rows import (
     Row,
@@ -25,9 +25,9 @@ from hermes_desktop.state.records.stored_rows import (
     insertable,
     marks,
 )
-from hermes_desktop.state.sessions import hidden_rows
-from hermes_desktop.state.sessions.hidden_rows import Mark, Way
-from hermes_desktop.state.shared_tables.own_store import DesktopDatabase
+from hermes_desktop.state.sessions import transit_rows
+from hermes_desktop.state.sessions.transit_rows import Mark, Way
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash import trash_table
 
 _MARKERS = ("_delegate_from", "_branched_from")
@@ -136,7 +136,7 @@ class _Return:
 
     def begin(self, conn: sqlite3.Connection) -> bool:
         """Insert the sessions, hidden; False when an id was taken since the plan was made."""
-        found = hidden_rows.marked(conn, self.plan.ids.values())
+        found = transit_rows.marked(conn, self.plan.ids.values())
         ours = all(mark is not None and mark.token == self.plan.token for mark in found.values())
         if not self._is_latest() or not ours or not (found or self._ids_are_free(conn)):
             return False
@@ -176,7 +176,7 @@ class _Return:
             del values["rowid"]
         at = row["started_at"] if isinstance(row["started_at"], float) else 0.0
         mark = Mark(Way.FROM_TRASH, self.plan.token, at, 0, os.getpid())
-        hidden_rows.insert_hidden(conn, values, mark)
+        transit_rows.insert_hidden(conn, values, mark)
 
     def insert(self, conn: sqlite3.Connection, rows: Sequence[Row]) -> Ended | None:
         """Insert those messages that do not exist yet."""
@@ -211,13 +211,13 @@ class _Return:
         for row in self.kept.usage:
             values = {**row, "session_id": ids[row["session_id"]]}
             insert_row(conn, "session_model_usage", present, values, "OR IGNORE")
-        retitled = hidden_rows.reveal(conn, ids.values())
+        retitled = transit_rows.reveal(conn, ids.values())
         links = [(ids.get(child, child), ids.get(up, up)) for child, up in self.kept.links]
-        hidden_rows.tie(conn, links)
+        transit_rows.tie(conn, links)
         return retitled
 
     def _is_under_way(self, conn: sqlite3.Connection) -> bool:
-        return self._is_latest() and hidden_rows.all_carry(
+        return self._is_latest() and transit_rows.all_carry(
             conn, self.plan.ids.values(), self.plan.token
         )
 

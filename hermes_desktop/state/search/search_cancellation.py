@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from hermes_desktop.state.records.cancellation import CancelSignal, StoppedError, stoppable
 from hermes_desktop.state.records.sqlite_errors import primary_code
-from hermes_desktop.state.records.stopping import CancelSignal, StoppedError, stoppable
 
 T = TypeVar("T")
 

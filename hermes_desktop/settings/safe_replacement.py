@@ -13,7 +13,7 @@ from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import BusyError, ConfigError
 from hermes_desktop.core.files.atomic_files import remove_leftovers, write_bytes_atomic
 from hermes_desktop.settings.config_file import read_settings_bytes
-from hermes_desktop.settings.last_good import EMPTY_S, SETTLE_S
+from hermes_desktop.settings.last_valid_config import EMPTY_S, SETTLE_S
 
 TRIES = 5
 _LOOKS = 20

@@ -2,7 +2,7 @@
 
 from hermes_desktop.core.events import ContextUsed
 from hermes_desktop.state.records.records import SessionSummary
-from hermes_desktop.ui.chat.header.context_words import head_words, short_tokens, whole_words
+from hermes_desktop.ui.chat.header.context_text import head_words, short_tokens, whole_words
 from hermes_desktop.ui.words.source_names import source_name
 
 LIVE_WITHIN_S = 300.0

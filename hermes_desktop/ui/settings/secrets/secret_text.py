@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hermes_desktop.ui.settings.saving.applied_words import secret_words
+from hermes_desktop.ui.settings.saving.outcome_text import secret_words
 from hermes_desktop.ui.words.gateway_words import listed
 from hermes_desktop.ui.words.source_names import source_name
 

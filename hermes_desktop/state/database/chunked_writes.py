@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hermes_desktop.state.database import connection
-from hermes_desktop.state.records.stopping import CancelSignal
+from hermes_desktop.state.records.cancellation import CancelSignal
 
 if TYPE_CHECKING:
     from hermes_desktop.state.facade.store_face import WritingFace

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from hermes_desktop.state.facade.session_reads import SessionReads
-from hermes_desktop.state.records.stopping import CancelSignal
+from hermes_desktop.state.records.cancellation import CancelSignal
 from hermes_desktop.state.search import search_rows
 from hermes_desktop.state.search.search import Search
 from hermes_desktop.state.search.search_records import SearchHit, SearchOutcome, SearchQuery
@@ -27,7 +27,7 @@ class SearchFace(SessionReads):
             on_hits: Called on the calling thread with each page, in order.
             cancel: Set from another thread to stop; a running SQLite query ends within
                 milliseconds, soonest by an
-                :class:`~hermes_desktop.state.search.search_stopping.SearchCancelSignal`.
+                :class:`~hermes_desktop.state.search.search_cancellation.SearchCancelSignal`.
 
         Raises:
             BusyError: Another program keeps the file locked.
