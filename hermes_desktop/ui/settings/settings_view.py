@@ -88,12 +88,7 @@ class SettingsView(QWidget):
         self._told_managed = False
         self.draft = Draft(self)
         self.context = SettingsContext(
-            services,
-            slots,
-            bridge,
-            theme,
-            clock,
-            self.draft,
+            *(services, slots, bridge, theme, clock, self.draft),
             restart_gateway,
             self.show_setting,
             self._report,
