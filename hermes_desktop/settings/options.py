@@ -30,11 +30,11 @@ class Effect(enum.Enum):
 
 
 EFFECT_WORDS: Mapping[Effect, str] = {
-    Effect.LIVE: "It counts at once.",
-    Effect.RECONNECT: "It counts at once: a gateway that runs connects the platform anew, or "
-    "leaves it.",
-    Effect.RESTART: "It counts when the gateway is started the next time.",
-    Effect.NEXT_START: "It counts when the desktop program is started the next time.",
+    Effect.LIVE: "Takes effect immediately.",
+    Effect.RECONNECT: "Takes effect immediately: a running gateway reconnects the "
+    "platform, or leaves it.",
+    Effect.RESTART: "Takes effect when the gateway starts again.",
+    Effect.NEXT_START: "Takes effect when the desktop program starts again.",
 }
 
 

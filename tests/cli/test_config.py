@@ -50,8 +50,8 @@ def test_values_sources_lines_and_what_is_not_known(program: Program, file: Path
     assert found["streaming.enabled"]["source"] == "default"
     assert (found["terminal.cwd"]["known"], found["terminal.cwd"]["line"]) == (False, 27)
     assert (found["terminal.timeout"]["known"], found["terminal.timeout"]["value"]) == (True, 180)
-    assert listed(program, "silent", "minutes").keys() >= {"session_reset.idle_minutes"}
-    assert "model.default" not in listed(program, "silent")
+    assert listed(program, "inactive", "minutes").keys() >= {"session_reset.idle_minutes"}
+    assert "model.default" not in listed(program, "inactive")
     lines = program.run("config", "list", "--set").out.splitlines()
     assert "session_reset.mode\tboth\tconfig.yaml, line 38" in lines
     assert "terminal.backend\tlocal\tconfig.yaml, line 26; only shown" in lines
@@ -63,7 +63,7 @@ def test_a_token_alone_switches_on_and_is_named(program: Program, home: Path) ->
     switch = "platforms.telegram.enabled"
     said = f"{switch}\ttrue\tTELEGRAM_BOT_TOKEN (environment)"
     assert said in program.run("config", "list", env=env).out.splitlines()
-    assert "alone sets it to true" in program.run("config", "explain", switch).out
+    assert "alone turns it on" in program.run("config", "explain", switch).out
     program.run("config", "set", switch, "false", env=env)
     assert program.run("config", "get", switch, env=env).out == "false\n"
     done = program.run("config", "unset", switch, env=env)
@@ -99,7 +99,7 @@ def test_one_line_changes_and_the_version_before_is_kept(
 ) -> None:
     done = program.run("config", "set", "session_reset.mode", "idle")
     assert (done.code, done.out) == (0, "session_reset.mode: idle\n")
-    assert "It counts at once" in done.err
+    assert "Takes effect immediately" in done.err
     lines = changed_lines(FULL, file.read_text())
     assert lines == ["-   mode: both   # idle and daily", "+   mode: idle   # idle and daily"]
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
@@ -131,8 +131,8 @@ def test_five_versions_are_kept(program: Program, file: Path, home: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "code", "title"),
     [
-        (("set", "session_reset.mode", "weekly"), 2, "“All chats: a new session begins”"),
-        (("set", "session_reset.mode", "idle", "agent.max_turns", "0"), 2, "“Calls of the model"),
+        (("set", "session_reset.mode", "weekly"), 2, "“All chats: new session”"),
+        (("set", "session_reset.mode", "idle", "agent.max_turns", "0"), 2, "“Model calls per turn"),
         (("set", "agent.max_turns"), 2, ""),
         (("set", "terminal.backend", "docker"), 3, "There is no setting “terminal.backend”."),
         (("set", "TELEGRAM_BOT_TOKEN", "x"), 3, "TELEGRAM_BOT_TOKEN is a secret"),
@@ -213,8 +213,8 @@ def test_explained_in_words(program: Program, file: Path) -> None:
     done = program.run("config", "explain", "session_store_max_age_days").out
     assert "Default: 90." in done
     assert "`hermes` reads it from gateway.json only" in done
-    assert "It counts at once." in done
-    assert "at once" in program.run("config", "explain", "model.default").out
+    assert "Takes effect immediately." in done
+    assert "immediately" in program.run("config", "explain", "model.default").out
 
 
 def test_a_value_that_another_place_overrules_is_named_with_its_line(
@@ -225,7 +225,7 @@ def test_a_value_that_another_place_overrules_is_named_with_its_line(
     )
     done = program.run("config", "explain", "session_reset.mode").out
     assert "Now: none (default)." in done
-    line = "gateway.session_reset.mode (line 4) stands in the file, too; it counts neither here"
+    line = "gateway.session_reset.mode (line 4) is in the file, too, but neither this program"
     assert line in done
     assert program.run("config", "set", "session_reset.mode", "daily").code == 0
     line = line.replace("line 4", "line 5")
@@ -235,7 +235,7 @@ def test_a_value_that_another_place_overrules_is_named_with_its_line(
 def test_a_value_that_makes_no_sense_is_said(program: Program, home: Path) -> None:
     (home / "config.yaml").write_text("session_reset:\n  mode: weekly\n")
     done = program.run("config", "list", "--set")
-    assert "session_reset.mode\tnone\tdefault; line 2 makes no sense" in done.out
+    assert "session_reset.mode\tnone\tdefault; line 2 is invalid" in done.out
     assert "session_reset.mode: That is none of the choices." in done.err
 
 

@@ -10,9 +10,9 @@ _DEFAULTS = CompressionSettings()
 COMPRESSION_OPTIONS: tuple[Option, ...] = (
     Option(
         key="model.context_length",
-        label="Size of the context",
-        help="How many tokens the model can be told at once, where neither its server nor its "
-        "name says so.",
+        label="Context window",
+        help="The context window of the model in tokens. Needed only if neither the server "
+        "nor the model name tells.",
         section=_SECTION,
         kind="whole_number",
         default=None,
@@ -22,9 +22,9 @@ COMPRESSION_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="compression.enabled",
-        label="Shorten long sessions",
-        help="A summary takes the place of what was said long ago, before the model can no "
-        "longer be told all of it. What was said can still be read.",
+        label="Compact long sessions",
+        help="Replaces the oldest messages with a summary before the session outgrows the "
+        "context window. You can still read the original messages.",
         section=_SECTION,
         kind="yes_no",
         default=_DEFAULTS.enabled,
@@ -32,9 +32,9 @@ COMPRESSION_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="compression.threshold",
-        label="At which part of the context",
-        help="From which part of the context on; in contexts below 512,000 tokens never before "
-        "three quarters.",
+        label="Compact at this share of the context",
+        help="The share of the context window at which a session is compacted. In windows "
+        "below 512,000 tokens, never before three quarters.",
         section=_SECTION,
         kind="number",
         default=_DEFAULTS.threshold,
@@ -44,9 +44,9 @@ COMPRESSION_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="compression.in_place",
-        label="Keep the session",
-        help="The session stays one; else it goes on in a new one with the next "
-        "number behind its name.",
+        label="Stay in the same session",
+        help="Compacts within the session. Otherwise a new session continues it, with the "
+        "next number after its name.",
         section=_SECTION,
         kind="yes_no",
         default=_DEFAULTS.in_place,
@@ -55,7 +55,7 @@ COMPRESSION_OPTIONS: tuple[Option, ...] = (
     Option(
         key="auxiliary.title_generation.enabled",
         label="Name new sessions",
-        help="The model gives a new session a name after its first reply.",
+        help="The model names a new session after the first reply.",
         section=_SECTION,
         kind="yes_no",
         default=TitleSettings().enabled,

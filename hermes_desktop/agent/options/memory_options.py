@@ -7,12 +7,12 @@ WRITE_APPROVAL = "memory.write_approval"
 MEMORY_OPTIONS: tuple[Option, ...] = (
     Option(
         key=WRITE_APPROVAL,
-        label="Ask before something is remembered",
-        help="What the assistant wants to remember waits for your word; /memory pending shows it.",
+        label="Ask before saving memories",
+        help="New memories wait for your approval; /memory pending lists them.",
         section="Memory",
         kind="yes_no",
         default=False,
         effect=Effect.LIVE,
-        consequence="It counts for what the assistant wants to remember from then on.",
+        consequence="Applies to new memories only.",
     ),
 )

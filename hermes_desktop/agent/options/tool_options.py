@@ -12,9 +12,9 @@ _TOOLS = "Tools"
 _SIDE_WORK = "Small work beside answering"
 
 _MODES = {
-    "smart": "you are asked; `hermes` lets a model decide first",
+    "smart": "you are asked; in `hermes`, a model decides first",
     "manual": "you are asked",
-    "off": "nobody is asked",
+    "off": "never ask",
 }
 _SETS = "file, terminal, web, memory, session_search, todo, clarify"
 _CHATS = {
@@ -34,16 +34,17 @@ def _toolsets(platform: str, title: str) -> Option:
     return Option(
         key=f"platform_toolsets.{platform}",
         label=f"{title}: tools",
-        help=f"What the assistant may use in its chats: {_SETS}. Names that only `hermes` knows "
-        "mean nothing here. None: web, todo and clarify.",
+        help=f"The tools that the assistant can use in its chats: {_SETS}. "
+        "Names that only `hermes` knows have no effect here. Default: web, todo and clarify.",
         section=_TOOLS,
         kind="texts",
         default=None,
         may_be_none=True,
         effect=Effect.LIVE,
         platform=platform,
-        consequence="With file or terminal, everybody who may write there can have files of this "
-        "computer read and changed, and commands run; you are asked as set above.",
+        consequence="With file or terminal, anyone who can write there can have the "
+        "assistant read and change files on this computer and run commands. You "
+        "are asked first, as set above.",
     )
 
 
@@ -63,7 +64,7 @@ def _side_work() -> Iterator[Option]:
                 default=None,
                 may_be_none=True,
                 effect=Effect.LIVE,
-                consequence="What was said in a session is sent there."
+                consequence="Your messages are sent to this provider."
                 if name == "base_url"
                 else "",
             )
@@ -72,22 +73,23 @@ def _side_work() -> Iterator[Option]:
 TOOL_OPTIONS: tuple[Option, ...] = (
     Option(
         key="approvals.mode",
-        label="Ask before something that may do harm",
-        help="A person is asked before the assistant deletes, overwrites, installs, sends or does "
-        "anything else that cannot be taken back.",
+        label="Ask before risky actions",
+        help="The assistant asks before it deletes, overwrites, installs or sends something, "
+        "or does anything else that cannot be undone.",
         section=_ASKING,
         kind="choice",
         default="smart",
         choices=_MODES,
         effect=Effect.LIVE,
-        consequence="With off, whatever the model decides is done at once, in every chat: files "
-        "are deleted and commands run without a question. Only what you never allow, and what "
-        "would destroy the system, stays forbidden.",
+        consequence="With off, everything the model decides is done immediately, in every "
+        "chat: files are deleted and commands run without asking. Only commands "
+        "that you never allow, and those that would destroy the system, stay "
+        "forbidden.",
     ),
     Option(
         key="approvals.timeout",
-        label="Wait for an answer (seconds)",
-        help="How long such a question waits; without an answer it is not done.",
+        label="Approval time-out (seconds)",
+        help="How long an approval request waits. Without an answer, the action is denied.",
         section=_ASKING,
         kind="number",
         default=APPROVAL_S,
@@ -98,7 +100,7 @@ TOOL_OPTIONS: tuple[Option, ...] = (
     Option(
         key="approvals.deny",
         label="Never allowed",
-        help="Commands that are never run, whoever asks; * and ? stand for anything.",
+        help="Commands that are never run. Wildcards: * and ?.",
         section=_ASKING,
         kind="texts",
         default=[],
@@ -107,18 +109,18 @@ TOOL_OPTIONS: tuple[Option, ...] = (
     Option(
         key="command_allowlist",
         label="Always allowed",
-        help="Commands that are run without a question. Here they count to the letter.",
+        help="Commands that run without asking. They must match exactly here.",
         section=_ASKING,
         kind="texts",
         default=[],
         effect=Effect.LIVE,
-        consequence="`hermes` takes an entry for a pattern, and may allow more by it.",
+        consequence="`hermes` reads an entry as a pattern, which may allow more.",
     ),
     Option(
         key="agent.clarify_timeout",
-        label="Wait for what the assistant asks (seconds)",
-        help="How long a question of the assistant waits for your answer. `hermes` waits an hour "
-        "where nothing is set.",
+        label="Question time-out (seconds)",
+        help="How long a question from the assistant waits for your answer. If this is not "
+        "set, `hermes` waits an hour.",
         section=_ASKING,
         kind="number",
         default=QUESTION_S,
@@ -128,8 +130,8 @@ TOOL_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="terminal.timeout",
-        label="Time for a command (seconds)",
-        help="How long a command of the assistant may run before it is ended.",
+        label="Command time-out (seconds)",
+        help="How long a command of the assistant can run before it is stopped.",
         section=_TOOLS,
         kind="number",
         default=COMMAND_S,
@@ -139,8 +141,8 @@ TOOL_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="agent.disabled_toolsets",
-        label="Tools switched off",
-        help=f"What the assistant may use nowhere: names of tools, or of {_SETS}.",
+        label="Disabled tools",
+        help=f"Tools that the assistant can never use: names of tools, or of {_SETS}.",
         section=_TOOLS,
         kind="texts",
         default=[],

@@ -264,8 +264,8 @@ def _difference(view: "SecretView") -> str:
 
 def _takes_effect(view: "SecretView") -> str:
     if view.platform:
-        return "It counts at once: a gateway that runs connects the platform anew, or leaves it."
-    return "It counts at once."
+        return "Takes effect immediately: a running gateway reconnects the platform, or leaves it."
+    return "Takes effect immediately."
 
 
 def _object(view: "SecretView", *, show_end: bool) -> dict[str, Any]:

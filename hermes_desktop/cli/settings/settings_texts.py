@@ -22,14 +22,14 @@ def source_words(view: "SettingView") -> str:
     """Return where a value comes from, and what the file contains if that has no effect."""
     if view.is_default:
         words = "default"
-        return f"{words}; line {view.line} makes no sense" if view.problem else words
+        return f"{words}; line {view.line} is invalid" if view.problem else words
     if view.source in {"config.yaml", "settings.yaml", "gateway.json"}:
         line = f", line {view.line}" if view.line else ""
         return f"{view.source}{line}"
     if view.source == "system":
         return "the system"
     words = f"{view.place} ({view.source})"
-    return f"{words}, over {shown(view.stored)} in the file" if view.is_set else words
+    return f"{words}, overrides {shown(view.stored)} in the file" if view.is_set else words
 
 
 def as_object(view: "SettingView") -> dict[str, Any]:
@@ -75,16 +75,16 @@ def explanation(view: "SettingView") -> Iterator[str]:
     if option.unknown_to_hermes:
         yield option.unknown_to_hermes
     if option.store != "config":
-        yield "It belongs to the desktop program; `hermes` does not know it."
+        yield "This setting of the desktop program is not used by `hermes`."
     else:
         places = ", ".join(place.key for place in option.all_places())
-        yield f"It may stand at: {places}."
+        yield f"Accepted at: {places}."
     for key, line in view.ignored:
-        nowhere = "it counts neither here nor for `hermes`"
-        yield f"{key} (line {line}) stands in the file, too; {nowhere}."
+        nowhere = "neither this program nor `hermes` uses it"
+        yield f"{key} (line {line}) is in the file, too, but {nowhere}."
     if option.switched_on_by:
         sets = " or ".join(" with ".join(names) for names in option.switched_on_by)
-        yield f"Where the file is silent, {sets} alone sets it to true."
+        yield f"If the file does not set it, {sets} alone turns it on."
     if option.variables:
-        order = "over the file" if option.variable_wins else "where the file is silent"
-        yield f"The variable {' or '.join(option.variables)} counts {order}."
+        order = "overrides" if option.variable_wins else "is used if it is not set in"
+        yield f"The variable {' or '.join(option.variables)} {order} the file."

@@ -30,8 +30,8 @@ _POLICY, _RUNNING, _STREAMING = SessionResetPolicy(), RunningSettings(), Streami
 _GROWING = "Only on platforms where a text that was sent can be changed."
 
 _MODES = {
-    "none": "never by itself",
-    "idle": "when the chat was silent for a while",
+    "none": "never automatically",
+    "idle": "after a period without messages",
     "daily": "once a day",
     "both": "whichever of the two comes first",
 }
@@ -54,15 +54,16 @@ def _policy(prefix: tuple[str, ...], owns: int, who: str, unknown: str = "") -> 
     """Yield the options of a reset policy: general, for a kind of chat or for a platform."""
     base = Option(
         key=".".join((*prefix, "mode")),
-        label=f"{who}: a new session begins",
-        help="When a chat begins a new session by itself. The old one is kept and can be "
-        "gone back to.",
+        label=f"{who}: new session",
+        help="When a chat starts a new session automatically. The previous one is kept, and "
+        "you can return to it.",
         section=_RESTING,
         kind="choice",
         default=_POLICY.mode,
         choices=_MODES,
         effect=Effect.LIVE,
-        consequence="Chats that were silent for longer begin anew with their next message.",
+        consequence="Chats that were inactive for longer start a new session with the next "
+        "message.",
         unknown_to_hermes=unknown,
     )
     for option in (base, *_policy_numbers(base, prefix, unknown)):
@@ -76,8 +77,8 @@ def _policy_numbers(base: Option, prefix: tuple[str, ...], unknown: str) -> tupl
         replace(
             base,
             key=".".join((*prefix, "idle_minutes")),
-            label=f"{who}: silent for (minutes)",
-            help="How long a chat may be silent, for the modes idle and both.",
+            label=f"{who}: inactive for (minutes)",
+            help="How long a chat can be inactive, for the modes idle and both.",
             kind="whole_number",
             default=_POLICY.idle_minutes,
             choices=None,
@@ -88,7 +89,7 @@ def _policy_numbers(base: Option, prefix: tuple[str, ...], unknown: str) -> tupl
         replace(
             base,
             key=".".join((*prefix, "at_hour")),
-            label=f"{who}: hour of the day",
+            label=f"{who}: hour of day",
             help="The local hour, for the modes daily and both.",
             kind="whole_number",
             default=_POLICY.at_hour,
@@ -101,8 +102,8 @@ def _policy_numbers(base: Option, prefix: tuple[str, ...], unknown: str) -> tupl
         replace(
             base,
             key=".".join((*prefix, "notify")),
-            label=f"{who}: tell the chat",
-            help="The chat is told that a new session begins, and how to go back.",
+            label=f"{who}: notify the chat",
+            help="Tells the chat that a new session starts, and how to return to the previous one.",
             kind="yes_no",
             default=_POLICY.notify,
             choices=None,
@@ -163,8 +164,8 @@ def _switch(platform: Platform) -> Option:
         places=switch_places(platform),
         variables=_SWITCHES.get(platform, ()),
         switched_on_by=_LOGINS.get(platform, ((token,),) if token else ()),
-        consequence="A token in the environment, the keyring or .env switches it on, unless it "
-        "is set to false here.",
+        consequence="A token in the environment, the keyring or .env turns it on, unless "
+        "this is set to false.",
     )
 
 
@@ -175,8 +176,8 @@ def _people(platform: Platform) -> Iterator[Option]:
     yield Option(
         key=f"{name}.allow_from",
         label=f"{title_of(platform)}: people",
-        help="Ids of people who may write; * stands for everybody. Who is named in "
-        f"{variable(name, 'ALLOWED_USERS')} or was let in by pairing may write, too.",
+        help="Ids of people who can write; * means everyone. People named in "
+        f"{variable(name, 'ALLOWED_USERS')} or approved by pairing can write, too.",
         section=_PEOPLE,
         kind="texts",
         default=[],
@@ -189,12 +190,12 @@ def _people(platform: Platform) -> Iterator[Option]:
             Place((*inner, "extra", "allow_from")),
             Place(("gateway", *inner, "extra", "allow_from")),
         ),
-        consequence="Whoever is taken off the list is out with their next message.",
+        consequence="People removed from the list are refused from the next message on.",
     )
     yield Option(
         key=f"{name}.unauthorized_dm_behavior",
         label=f"{title_of(platform)}: strangers",
-        help="What a stranger's direct message gets, on this platform.",
+        help="How to respond to a direct message from a stranger on this platform.",
         section=_PEOPLE,
         kind="choice",
         default="ignore" if platform is Platform.EMAIL else None,
@@ -210,26 +211,26 @@ def _people(platform: Platform) -> Iterator[Option]:
     )
 
 
-_STRANGERS = {"pair": "a code with which you can let them in", "ignore": "nothing"}
+_STRANGERS = {"pair": "a code that you can approve", "ignore": "nothing"}
 
 
 _RUNNING_OPTIONS: tuple[Option, ...] = (
     Option(
         key="agent.max_turns",
-        label="Calls of the model in one turn",
-        help="A turn that needs more ends there.",
+        label="Model calls per turn",
+        help="A turn stops when it needs more.",
         section=_REPLYING,
         kind="whole_number",
         default=_RUNNING.max_iterations,
         low=1,
         high=1000,
         effect=Effect.LIVE,
-        consequence="A small number cuts long work off; a great one lets a mistaken agent go on.",
+        consequence="A low number interrupts long work; a high one lets a mistaken agent continue.",
     ),
     Option(
         key="agent.restart_drain_timeout",
-        label="Let replies end (seconds)",
-        help="How long running replies may take when the gateway is restarted.",
+        label="Time for running replies (seconds)",
+        help="How long running replies have to finish when the gateway restarts.",
         section=_REPLYING,
         kind="number",
         default=_RUNNING.restart_drain_timeout_s,
@@ -237,29 +238,29 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
         high=3600,
         effect=Effect.LIVE,
         variables=("HERMES_RESTART_DRAIN_TIMEOUT",),
-        consequence="With 0 they are cut off at once and taken up again after the restart. "
-        "`hermes` takes 0 where nothing is set.",
+        consequence="With 0, they are interrupted immediately and resumed after the restart. "
+        "If this is not set, `hermes` uses 0.",
     ),
     Option(
         key="display.busy_input_mode",
-        label="A message while a reply is being written",
-        help="What a message does that comes while the reply to another is being written.",
+        label="Messages during a reply",
+        help="What happens to a message that arrives while a reply is being written.",
         section=_REPLYING,
         kind="choice",
         default=_RUNNING.busy_input_mode,
         choices={
-            "interrupt": "it stops the reply and is answered itself",
-            "queue": "it waits",
-            "steer": "it is given to the agent at its next step",
+            "interrupt": "it interrupts the reply and is answered instead",
+            "queue": "it waits for its turn",
+            "steer": "the agent receives it at its next step",
         },
         effect=Effect.LIVE,
         variables=("HERMES_GATEWAY_BUSY_INPUT_MODE",),
     ),
     Option(
         key="display.show_reasoning",
-        label="Show what the model thinks",
-        help="Chats see what a model thought above its reply. /reasoning show does it for one chat "
-        "only.",
+        label="Show thinking",
+        help="Shows the thinking of the model above its reply. For one chat only, use "
+        "/reasoning show.",
         section=_REPLYING,
         kind="yes_no",
         default=_RUNNING.show_reasoning,
@@ -267,8 +268,8 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="streaming.enabled",
-        label="Show replies while they grow",
-        help="A chat sees a reply while it is being written, not only when it is whole.",
+        label="Stream replies",
+        help="Shows a reply while it is being written.",
         section=_REPLYING,
         kind="yes_no",
         default=_STREAMING.enabled,
@@ -278,13 +279,13 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="streaming.transport",
-        label="How growing replies are shown",
-        help="By drafts, by editing one message, whichever the platform has, or not at all.",
+        label="Streaming method",
+        help="Drafts, edits of one message, whichever the platform supports, or off.",
         section=_REPLYING,
         kind="choice",
         default=_STREAMING.transport,
         choices={
-            "auto": "whichever the platform has",
+            "auto": "the best that the platform supports",
             "draft": "as a draft",
             "edit": "by editing one message",
             "off": "not at all",
@@ -295,8 +296,8 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="streaming.edit_interval",
-        label="Between two changes (seconds)",
-        help="How often a reply that grows is changed at most.",
+        label="Seconds between updates",
+        help="The shortest time between two updates of a streamed reply.",
         section=_REPLYING,
         kind="number",
         default=_STREAMING.edit_interval,
@@ -304,7 +305,7 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
         high=60,
         effect=Effect.LIVE,
         places=_top_and_inner(("streaming", "edit_interval"), 1),
-        consequence="Platforms slow down whoever changes texts too often.",
+        consequence="Platforms throttle frequent updates.",
     ),
 )
 
@@ -312,9 +313,9 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
 _OTHER_OPTIONS: tuple[Option, ...] = (
     Option(
         key="session_store_max_age_days",
-        label="Forget silent chats after (days)",
-        help="After so many silent days the gateway forgets which session a chat was in; 0: "
-        "never. The sessions themselves stay.",
+        label="Forget inactive chats after (days)",
+        help="After this many days without messages, the gateway forgets which session a "
+        "chat was in; 0: never. The sessions themselves are kept.",
         section=_RESTING,
         kind="whole_number",
         default=DEFAULT_MAX_AGE_DAYS,
@@ -322,14 +323,14 @@ _OTHER_OPTIONS: tuple[Option, ...] = (
         high=36_500,
         effect=Effect.LIVE,
         places=_top_and_inner(("session_store_max_age_days",), 0),
-        consequence="A chat that is forgotten begins a new session with its next message.",
+        consequence="A forgotten chat starts a new session with its next message.",
         unknown_to_hermes="`hermes` reads it from gateway.json only; its gateway uses 90 days.",
     ),
     Option(
         key="unauthorized_dm_behavior",
         label="Strangers",
-        help="What a stranger's direct message gets. Strangers' mail is ignored in any case "
-        "unless set for email.",
+        help="How to respond to a direct message from a stranger. E-mail from strangers is "
+        "ignored unless this is set for email.",
         section=_PEOPLE,
         kind="choice",
         default="pair",
@@ -339,8 +340,9 @@ _OTHER_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="max_concurrent_sessions",
-        label="Sessions at once",
-        help="How many all Hermes programs of this home may have open at once; none: any number.",
+        label="Concurrent sessions",
+        help="How many sessions all Hermes programs of this home can have open at the same "
+        "time; empty: any number.",
         section=_REPLYING,
         kind="whole_number",
         default=None,

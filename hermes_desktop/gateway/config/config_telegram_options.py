@@ -49,41 +49,41 @@ def _option(  # noqa: PLR0913 - what differs between them
 TELEGRAM_OPTIONS: tuple[Option, ...] = (
     _option(
         "require_mention",
-        "answer groups only when meant",
-        "A message in a group is answered only if it means the bot: by its @name, as a reply to "
+        "answer in groups only when addressed",
+        "Answers a group message only if it addresses the bot: by its @name, as a reply to "
         "it, or as one of its commands.",
         kind="yes_no",
         variable="TELEGRAM_REQUIRE_MENTION",
         top=True,
-        consequence="Other messages in groups are neither read nor kept.",
+        consequence="Other group messages are neither read nor stored.",
     ),
     _option(
         "free_response_chats",
-        "groups where it is always meant",
-        "Ids of groups in which every message is answered although the setting above is on; * "
-        "stands for all. free_response_channels in the file is added to them.",
+        "groups where every message is answered",
+        "Ids of groups where every message is answered even if the setting above is on; * "
+        "means all. free_response_channels in the file is added to them.",
         variable="TELEGRAM_FREE_RESPONSE_CHATS",
     ),
     _option(
         "allowed_chats",
-        "the only groups that are served",
-        "Ids of the groups that are looked at; none: all in which somebody writes who may. It "
-        "says nothing about direct messages.",
+        "only these groups",
+        "Ids of the groups to serve; empty: all groups where an authorized person writes. "
+        "Does not affect direct messages.",
         variable="TELEGRAM_ALLOWED_CHATS",
-        consequence="Messages in all other groups are passed over without a word.",
+        consequence="Messages in all other groups are ignored silently.",
     ),
     _option(
         "allowed_topics",
-        "the only topics that are served",
-        "Numbers of the topics of a group that are looked at; none: all.",
+        "only these topics",
+        "Numbers of the group topics to serve; empty: all.",
         variable="TELEGRAM_ALLOWED_TOPICS",
     ),
     _option(
         "group_allowed_chats",
-        "groups where everybody may write",
-        "Ids of groups whose members need not be listed or let in; * stands for all. Those in "
+        "groups where everyone can write",
+        "Ids of groups whose members need no approval; * means all. Those in "
         "TELEGRAM_GROUP_ALLOWED_CHATS are added to them.",
         effect=Effect.LIVE,
-        consequence="Whoever is let into such a group can have the assistant do what it may do.",
+        consequence="Anyone in such a group can use the assistant with all its tools.",
     ),
 )

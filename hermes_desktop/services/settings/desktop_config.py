@@ -100,8 +100,7 @@ DESKTOP_OPTIONS: tuple[Option, ...] = (
     Option(
         key="desktop.start_at_login",
         label="Start at login",
-        help="Hermes is started, hidden, when you log in to this computer. What your desktop's own "
-        "settings say about it counts.",
+        help="Starts Hermes hidden when you log in. The settings of your desktop take precedence.",
         section=_SECTION,
         kind="yes_no",
         default=False,
@@ -111,43 +110,43 @@ DESKTOP_OPTIONS: tuple[Option, ...] = (
     _yes_no(
         "start_gateway",
         "Start the gateway with the program",
-        "The desktop program answers the messaging platforms from its start on.",
+        "Answers the messaging platforms as soon as the desktop program starts.",
         effect=Effect.NEXT_START,
     ),
     _yes_no(
         "start_hidden",
         "Start hidden",
-        "The window stays closed at the start. Without a tray icon it is minimised.",
+        "The window stays closed at start. Without a tray icon, it is minimized.",
         effect=Effect.NEXT_START,
     ),
     _yes_no(
         "close_to_tray",
         "Keep running when the window is closed",
         "Closing the window leaves Hermes running in the tray.",
-        consequence="Without it, closing the window ends Hermes, and platforms are answered no "
-        "more; replies that are being written get 15 seconds.",
+        consequence="When off, closing the window quits Hermes, and messages from platforms "
+        "are no longer answered; running replies get 15 seconds.",
     ),
     Option(
         key="desktop.colour_scheme",
         label="Colours",
-        help="Light, dark, or as the system is.",
+        help="Light, dark, or the same as the system.",
         section=_SECTION,
         kind="choice",
         default=_DEFAULT.colour_scheme,
-        choices={"system": "as the system is", "light": "light", "dark": "dark"},
+        choices={"system": "same as the system", "light": "light", "dark": "dark"},
         effect=Effect.LIVE,
         store="desktop",
     ),
     _notify(
         "approvals",
         "Question from the assistant",
-        "That it waits for your approval or your answer.",
+        "When it waits for your approval or your answer.",
     ),
-    _notify("finished", "Reply finished", "That a reply in a chat of this window is complete."),
+    _notify("finished", "Reply finished", "When a reply in a chat of this window is complete."),
     _notify(
         "platforms",
         "Platform not reachable",
-        "That a messaging platform does not answer, or refuses to.",
+        "When a messaging platform does not respond, or refuses to.",
     ),
-    _notify("requests", "Pairing request", "That someone new wrote and waits for approval."),
+    _notify("requests", "Pairing request", "When someone new wrote and waits for approval."),
 )

@@ -55,21 +55,22 @@ HISTORY_OPTIONS: tuple[Option, ...] = (
     Option(
         key="sessions.auto_prune",
         label="Delete old sessions automatically",
-        help="Ended sessions that nobody used for long are deleted, a minute after the start and "
-        "then regularly while the gateway of this home runs here. Pinned sessions stay.",
+        help="Deletes ended sessions that were not used for a long time, a minute after the "
+        "start and then regularly while the gateway of this home runs here. Pinned "
+        "sessions are kept.",
         section=_SECTION,
         kind="yes_no",
         default=_DEFAULT.auto_prune,
         effect=Effect.LIVE,
-        consequence="They are gone with all their messages, and not in the trash. `hermes` 0.19 "
-        "does the same at its start, but counts from the start of a session and knows no pins of "
-        "Hermes Desktop.",
+        consequence="They are deleted with all their messages and do not go to the trash. "
+        "`hermes` 0.19 does the same when it starts, but counts from the start "
+        "of a session and does not know the pins of Hermes Desktop.",
     ),
     Option(
         key="sessions.retention_days",
         label="Unused for (days)",
-        help="How long nobody must have used a session before it is deleted automatically. One "
-        "that has not ended stays.",
+        help="How long a session must be unused before it is deleted automatically. Sessions "
+        "that have not ended are kept.",
         section=_SECTION,
         kind="whole_number",
         default=int(_DEFAULT.retention_days),
@@ -79,9 +80,8 @@ HISTORY_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="sessions.min_interval_hours",
-        label="Not more often than every (hours)",
-        help="How long after the last time old sessions are deleted again, whichever program "
-        "deleted them.",
+        label="At most every (hours)",
+        help="The shortest time between two automatic deletions, whichever program made them.",
         section=_SECTION,
         kind="whole_number",
         default=int(_DEFAULT.min_interval_hours),
@@ -91,8 +91,8 @@ HISTORY_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="sessions.vacuum_after_prune",
-        label="Make the file smaller afterwards",
-        help="The room that deleted sessions took is given back to the disk.",
+        label="Compact the file afterwards",
+        help="Returns the space of deleted sessions to the disk.",
         section=_SECTION,
         kind="yes_no",
         default=_DEFAULT.vacuum,

@@ -11,17 +11,17 @@ from hermes_desktop.settings.secret_options import SecretOption
 _HEAD = """\
 # Settings
 
-Every setting that Hermes Desktop knows, as `hermes-desktop config reference` prints it. They are
-changed in the window (Ctrl+,), with `hermes-desktop config set KEY VALUE`, or by hand in the files
-of the home; whichever way, a program that runs follows. Keys of `config.yaml` that are not listed
-here belong to `hermes` and are left as they are.
+Every setting of Hermes Desktop, as printed by `hermes-desktop config reference`. Change them in the
+window (Ctrl+,), with `hermes-desktop config set KEY VALUE`, or by editing the files of the home; a
+running program picks up every change. Keys of `config.yaml` that are not listed here belong to
+`hermes` and are left unchanged.
 """
 _SECRETS = """\
 ## Secrets
 
-By the variable that names them. What counts is the first of: environment, keyring, `.env`,
-`config.yaml`, `gateway.json`. `hermes-desktop secrets set NAME` asks for a value and keeps it in
-the keyring of the desktop.
+Each secret is named by its variable. The first source that has a value is used: environment,
+keyring, plain file, `.env`, `config.yaml`, `gateway.json`. `hermes-desktop secrets set NAME` asks
+for a value and stores it in the system keyring.
 """
 
 
@@ -39,7 +39,7 @@ def _lines() -> Iterator[str]:
             if option.section == section:
                 yield from _option(option)
     yield _SECRETS
-    yield "| variable | what it is | when it counts |"
+    yield "| variable | what it is | takes effect |"
     yield "|---|---|---|"
     for secret in SECRETS.values():
         yield _secret(secret)
@@ -50,7 +50,7 @@ def _option(option: Option) -> Iterator[str]:
     yield f"**{option.label}.** {option.help}\n"
     yield f"- Default: {_value(option.default)}. {option.allowed()}"
     for word, meaning in (option.choices or {}).items():
-        yield f"  - {f'`{word}`' if word else 'nothing'}: {meaning}"
+        yield f"  - {f'`{word}`' if word else 'empty'}: {meaning}"
     if option.consequence:
         yield f"- {option.consequence}"
     yield f"- {EFFECT_WORDS[option.effect]}"
@@ -58,20 +58,20 @@ def _option(option: Option) -> Iterator[str]:
         yield f"- {option.unknown_to_hermes}"
     places = [place.key for place in option.all_places()]
     if option.store == "system":
-        yield "- Kept by the system, not by a file of the home."
+        yield "- Stored by the system, not in the Hermes home."
     elif option.store == "desktop":
-        yield "- Stands in `desktop/settings.yaml`; `hermes` does not know it."
+        yield "- Stored in `desktop/settings.yaml`; `hermes` does not use it."
     elif places != [option.key]:
-        yield f"- May stand at {', '.join(f'`{place}`' for place in places)}."
+        yield f"- Accepted at {', '.join(f'`{place}`' for place in places)}."
     if option.switched_on_by:
         sets = " or ".join(
             " with ".join(f"`{name}`" for name in names) for names in option.switched_on_by
         )
-        yield f"- Where the file is silent, {sets} alone sets it to true."
+        yield f"- If the file does not set it, {sets} turns it on."
     if option.variables:
-        order = "over the file" if option.variable_wins else "where the file is silent"
+        order = "overrides" if option.variable_wins else "is used if it is not set in"
         names = " or ".join(f"`{name}`" for name in option.variables)
-        yield f"- The variable {names} counts {order}."
+        yield f"- The variable {names} {order} the file."
     yield ""
 
 

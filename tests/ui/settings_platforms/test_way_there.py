@@ -37,7 +37,7 @@ async def test_from_a_setting_that_makes_no_sense_to_its_field_and_back(home, th
         view = stage.window.settings.view
         await stage.until(lambda: view.ready and view.page_name == "assistant")
         await stage.until(lambda: isinstance(view.focusWidget(), QLineEdit))
-        assert view.focusWidget().accessibleName() == "Calls of the model in one turn"
+        assert view.focusWidget().accessibleName() == "Model calls per turn"
         view.draft.give("agent.max_turns", "90")
         view.desk.save()
         await stage.until(lambda: not view.draft.edits and not view.keeper.busy)

@@ -26,7 +26,7 @@ _KINDS = {
 
 
 class LabelParts(NamedTuple):
-    """The parts of a label such as ``Telegram: silent for (minutes)``."""
+    """The parts of a label such as ``Telegram: inactive for (minutes)``."""
 
     who: str
     what: str
@@ -151,7 +151,7 @@ def pending_words(view: SettingView, edit: Edit) -> str:
         return ""
     option = view.option
     now = value_words(option, view.value)
-    effect = effect_words(option).replace("It counts", "counts", 1)
+    effect = effect_words(option).replace("Takes", "takes", 1)
     if edit.unset and edit.given == option.default:
         return f"Reset to default, not saved yet; {effect}"
     return f"Not saved yet, now {now}; {effect}"
