@@ -90,7 +90,7 @@ def test_variables_win_where_they_do_and_are_shown(program: Program, file: Path)
     )
     assert (busy["value"], busy["source"]) == ("interrupt", "config.yaml")
     done = program.run("config", "set", "session_reset.at_hour", "5", env=env)
-    assert "the variable SESSION_RESET_HOUR (environment) counts over the file" in done.err
+    assert "the variable SESSION_RESET_HOUR (environment) overrides the file" in done.err
     assert "at_hour: 5" in file.read_text()
 
 

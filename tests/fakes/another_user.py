@@ -1,5 +1,6 @@
 """File permissions that take effect even if the tests run as root."""
 
+import codecs
 import contextlib
 import os
 import shutil
@@ -37,6 +38,7 @@ def not_root() -> Iterator[None]:
     if user != 0:
         yield
         return
+    codecs.lookup("utf-8-sig")  # an interpreter below /root cannot import it afterwards
     os.setegid(NOBODY)
     os.seteuid(NOBODY)
     try:

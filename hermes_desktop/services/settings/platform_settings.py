@@ -124,7 +124,7 @@ class PlatformSettingsRepository:
         if self._environ.get(name, "").strip():
             raise RefusedError(
                 "The home channel cannot be set here.",
-                f"{name} is set in the environment, which counts over what is set here.",
+                f"{name} is set in the environment, which overrides what is set here.",
                 "Take it out there first.",
             )
         before = read_env_file(self._paths.env_file).get(name, "").strip()

@@ -287,7 +287,7 @@ class SettingsBook:
     def _overridden(self, changes: Sequence[Change]) -> list[str]:
         views = [self.find(change.key) for change in changes]
         return [
-            f"{view.key}: the variable {view.place} ({view.source}) counts over the file."
+            f"{view.key}: the variable {view.place} ({view.source}) overrides the file."
             for view in views
             if view.overridden
         ]

@@ -189,7 +189,7 @@ async def test_a_variable_that_wins_disables_its_field_and_says_why(home, theme)
     async with SettingsStage(home, theme, environ) as stage:
         hour = field(stage, "session_reset.at_hour")
         assert not hour.editor.widget.isEnabled()
-        assert "SESSION_RESET_HOUR in .env counts over" in hour.notes.origin.text()
+        assert "SESSION_RESET_HOUR in .env overrides" in hour.notes.origin.text()
         drain = field(stage, "agent.restart_drain_timeout")
         assert drain.editor.widget.isEnabled()
         assert "a value set here overrides it" in drain.notes.origin.text()

@@ -69,6 +69,7 @@ class Attendant(Generic[Q, A]):
 @dataclass(slots=True, eq=False)
 class _Waiting(Generic[Q, A]):
     request: Q
+    cancel: CancelSignal
     shown_by: set[Attendant[Q, A]]
     over: threading.Event = field(default_factory=threading.Event)
     answer: A | None = None
@@ -161,7 +162,7 @@ class RequestQueue(Generic[Q, A]):
             the turn was stopped, and when the program ends.
         """
         showing = {each for each in self._snapshot() if _guarded(each.serves, request)}
-        waiting = _Waiting(request, set(showing))
+        waiting = _Waiting(request, cancel, set(showing))
         with self._lock:
             waiting.shown_by &= set(self._attendants)  # attendants that left meanwhile do not count
             why_not: Reason | None = "ended" if self._closed else None
@@ -176,7 +177,7 @@ class RequestQueue(Generic[Q, A]):
                 self.withdraw(each, lambda one: one.id == request.id)
         self._tell_observers(request, waits=True)
         try:
-            answer = self._wait(waiting, cancel, timeout_s)
+            answer = self._wait(waiting, timeout_s)
         finally:
             with self._lock:
                 self._waiting.pop(request.id, None)
@@ -185,10 +186,10 @@ class RequestQueue(Generic[Q, A]):
             _works(each.settled, request, answer)
         return answer
 
-    def _wait(self, waiting: _Waiting[Q, A], cancel: CancelSignal, timeout_s: float) -> A:
+    def _wait(self, waiting: _Waiting[Q, A], timeout_s: float) -> A:
         end = self._clock.monotonic() + timeout_s
         while not waiting.over.wait(_LOOK_S):
-            if cancel.is_set():
+            if waiting.cancel.is_set():
                 self._settle(waiting, self._unanswered("stopped"))
             elif self._clock.monotonic() >= end:
                 self._settle(waiting, self._unanswered("timeout"))
@@ -209,7 +210,11 @@ class RequestQueue(Generic[Q, A]):
     def pending(self, session_key: str | None = None) -> tuple[Q, ...]:
         """Return the pending requests, oldest first."""
         with self._lock:
-            found = [each.request for each in self._waiting.values() if each.answer is None]
+            found = [
+                each.request
+                for each in self._waiting.values()
+                if each.answer is None and not each.cancel.is_set()
+            ]
         if session_key is None:
             return tuple(found)
         now = self._moved.now
@@ -222,12 +227,17 @@ class RequestQueue(Generic[Q, A]):
     def settle(self, request_id: str, answer: Callable[[Q], A | None]) -> bool:
         """Answer a request; False when it is no longer pending, or the answer is not allowed.
 
+        A request of a stopped turn is no longer pending, even before its thread notices the stop:
+        an answer that arrives late must not make the assistant act.
+
         Args:
             request_id: The request.
             answer: Makes the answer; None: it is not allowed.
         """
         with self._lock:
             waiting = self._waiting.get(request_id)
+        if waiting is not None and waiting.cancel.is_set():
+            self._settle(waiting, self._unanswered("stopped"))
         made = None if waiting is None else answer(waiting.request)
         return waiting is not None and made is not None and self._settle(waiting, made)
 

@@ -101,7 +101,7 @@ def lock_reason(view: SettingView) -> str:
     """Return why this setting cannot be changed although the home can; "" if it can."""
     if view.option.variable_wins and view.source in {"environment", ".env"}:
         where = _variable_place(view)
-        return f"{view.place} in {where} counts over what is set here. Take it out there first."
+        return f"{view.place} in {where} overrides what is set here. Remove it there first."
     return ""
 
 
@@ -118,9 +118,9 @@ def origin_words(view: SettingView) -> str:
         elsewhere = f" ({view.place})" if view.place != view.key else ""
         return f"From config.yaml, line {view.line}{elsewhere}"
     if view.source == "gateway.json":
-        return f"From gateway.json ({view.place}); what is set here counts over it"
+        return f"From gateway.json ({view.place}); a value set here overrides it"
     if view.source in {"environment", ".env"} and not lock_reason(view):
-        return f"From {view.place} in {_variable_place(view)}; what is set here counts over it"
+        return f"From {view.place} in {_variable_place(view)}; a value set here overrides it"
     return {"settings.yaml": "Set here", "system": "As the system says"}.get(view.source, "")
 
 

@@ -101,6 +101,23 @@ def test_stopping_the_turn_denies(stage: ToolStage) -> None:
     assert (stage.cwd / "build").exists()
 
 
+def test_an_approval_that_comes_after_the_stop_allows_nothing(stage: ToolStage) -> None:
+    agent = stage.agent()
+    answers: list[bool] = []
+
+    def stop_and_allow(request: ApprovalRequest) -> None:
+        agent.interrupt()
+        assert stage.queue.pending() == ()
+        answers.append(stage.queue.answer(request.id, "once"))
+
+    stage.queue.attend(Attendant(lambda _r: True, stop_and_allow))
+    stage.model.calls = [(call("terminal", command="rm -rf build"),)]
+    (stage.cwd / "build").mkdir()
+    assert agent.run_conversation("Do it")["interrupted"]
+    assert answers == [False]
+    assert (stage.cwd / "build").exists()
+
+
 def test_what_is_never_done_is_not_even_asked(stage: ToolStage) -> None:
     stage.config["approvals"] = {"mode": "off"}
     stage.queue.set_free(KEY, free=True)
