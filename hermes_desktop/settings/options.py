@@ -195,8 +195,8 @@ def _number(word: str) -> int | float | str:
 
 def _bounds(low: float, high: float) -> str:
     if high < _NO_LIMIT:
-        return f" from {low:g} to {high:g}"
-    return f" from {low:g} on" if low > -_NO_LIMIT else ""
+        return f" from {low:.12g} to {high:.12g}"
+    return f" from {low:.12g} on" if low > -_NO_LIMIT else ""
 
 
 def _shown(value: object) -> str:

@@ -27,6 +27,7 @@ _PEOPLE = "Who can write"
 _PLATFORMS = "Platforms"
 _IGNORED = "`hermes` does not read it from config.yaml; in its gateway it has no effect."
 _POLICY, _RUNNING, _STREAMING = SessionResetPolicy(), RunningSettings(), StreamingConfig()
+_CENTURY_MINUTES = 52_560_000
 _GROWING = "Only on platforms where a text that was sent can be changed."
 
 _MODES = {
@@ -82,6 +83,7 @@ def _policy_numbers(base: Option, prefix: tuple[str, ...], unknown: str) -> tupl
             default=_POLICY.idle_minutes,
             choices=None,
             low=1,
+            high=_CENTURY_MINUTES,
             variables=() if unknown else ("SESSION_IDLE_MINUTES",),
             variable_wins=True,
         ),
