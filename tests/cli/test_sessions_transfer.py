@@ -145,6 +145,16 @@ def test_export_dry_run(program: Program, family: SessionDB, home: Path) -> None
     assert not (home / "x").exists()
 
 
+def test_documents_of_all_sessions_whatever_their_ids(program: Program, db: SessionDB) -> None:
+    for each in ("L" * 3_000, "a:b", "a_b", "z"):
+        db.create_session(each, "cli")
+
+    done = program.run("sessions", "export", "--format", "md")
+
+    assert done.code == 0, done.err
+    assert len(set(done.out.splitlines())) == 4
+
+
 def test_an_export_never_replaces_files_of_the_home(
     program: Program, family: SessionDB, home: Path
 ) -> None:
