@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from hermes_desktop.core.errors import NotFoundError, UsageError
 
@@ -172,7 +173,8 @@ def _no_such_profile(home: Path, origin: str) -> NotFoundError:
     return NotFoundError(
         f"There is no profile “{home.name}”.",
         f"The folder {home} does not exist. {origin}".rstrip(),
-        "Check the name, or create the profile with `hermes profile create`.",
+        f"Check the name. To begin a new profile, create its folder: `mkdir -p {quote(str(home))}`, "
+        f"or `hermes profile create {home.name}` where hermes-agent is installed.",
     )
 
 

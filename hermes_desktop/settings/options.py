@@ -155,7 +155,10 @@ class Option:
         if reason:
             shown = "" if isinstance(value, str) and not value.strip() else f" {_shown(value)}"
             raise InvalidValueError(
-                self.key, f"“{self.label}” cannot be{shown or ' empty'}.", reason, self.allowed()
+                self.key,
+                f"“{self.label}” ({self.key}) cannot be{shown or ' empty'}.",
+                reason,
+                self.allowed(),
             )
         if isinstance(value, str) and self.kind in {"choice", "address", "text"}:
             return value.strip().lower() if self.kind == "choice" else value.strip()

@@ -152,6 +152,7 @@ def test_a_profile_that_is_not_there(program: Program, home: Path) -> None:
 
     assert done.code == 3
     assert "gone" in done.err
+    assert f"mkdir -p {home / 'profiles' / 'gone'}" in done.err  # works without hermes-agent, too
     assert list(home.iterdir()) == []
 
 

@@ -52,7 +52,7 @@ def test_what_makes_no_sense_is_said_with_what_would(key: str, typed: str, hint:
     with pytest.raises(InvalidValueError) as caught:
         OPTIONS[key].parse(typed)
     assert caught.value.key == key
-    assert caught.value.title.startswith(f"“{OPTIONS[key].label}” cannot be")
+    assert caught.value.title.startswith(f"“{OPTIONS[key].label}” ({key}) cannot be")
     assert caught.value.detail
     assert caught.value.hint.startswith(hint)
 
