@@ -170,11 +170,12 @@ def _profile_paths(root: Path, name: str, *, origin: str = "") -> HermesPaths:
 
 def _no_such_profile(home: Path, origin: str) -> NotFoundError:
     """Build the error. The folder is not created: a deleted profile must not reappear empty."""
+    make = f"mkdir -p {quote(str(home))}"
     return NotFoundError(
         f"There is no profile “{home.name}”.",
         f"The folder {home} does not exist. {origin}".rstrip(),
-        f"Check the name. To begin a new profile, create its folder: `mkdir -p {quote(str(home))}`, "
-        f"or `hermes profile create {home.name}` where hermes-agent is installed.",
+        f"Check the name. To begin a new profile, create its folder with `{make}`, or use "
+        f"`hermes profile create {home.name}` where hermes-agent is installed.",
     )
 
 

@@ -15,19 +15,13 @@ from hermes_desktop.settings.options import Effect, Option, Place
 from hermes_desktop.settings.secret_options import SecretOption
 
 SESSION_TYPES = ("dm", "group", "channel", "thread")
-_KINDS = {
-    "dm": "Direct messages",
-    "group": "Groups",
-    "channel": "Channels",
-    "thread": "Threads",
-}
+_KINDS = {"dm": "Direct messages", "group": "Groups", "channel": "Channels", "thread": "Threads"}
 _RESTING = "New sessions of chats"
 _REPLYING = "Replies"
 _PEOPLE = "Who can write"
 _PLATFORMS = "Platforms"
 _IGNORED = "`hermes` does not read it from config.yaml; in its gateway it has no effect."
 _POLICY, _RUNNING, _STREAMING = SessionResetPolicy(), RunningSettings(), StreamingConfig()
-_CENTURY_MINUTES = 52_560_000
 _GROWING = "Only on platforms where a text that was sent can be changed."
 
 _MODES = {
@@ -83,7 +77,7 @@ def _policy_numbers(base: Option, prefix: tuple[str, ...], unknown: str) -> tupl
             default=_POLICY.idle_minutes,
             choices=None,
             low=1,
-            high=_CENTURY_MINUTES,
+            high=52_560_000,  # a hundred years
             variables=() if unknown else ("SESSION_IDLE_MINUTES",),
             variable_wins=True,
         ),
