@@ -63,7 +63,7 @@ def config_of(row: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(config, str):
         try:
             config = json.loads(config)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
     return dict(config) if isinstance(config, Mapping) else {}
 

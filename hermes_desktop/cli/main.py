@@ -16,7 +16,8 @@ from hermes_desktop.cli import output
 from hermes_desktop.cli.home_option import profile_option
 from hermes_desktop.cli.lazy_group import LazyGroup
 from hermes_desktop.core.errors import CancelledError, HermesError
-from hermes_desktop.core.paths import resolve_paths
+from hermes_desktop.core.files.home_files import refuse_home_file
+from hermes_desktop.core.paths import HermesPaths, default_root, resolve_paths
 
 PROGRAM = "hermes-desktop"
 DONE, FAILED, CANCELLED = 0, 1, CancelledError.exit_code
@@ -85,6 +86,8 @@ def root(  # noqa: PLR0913 - one argument an option
 
     if self_test:
         return run_self_test()
+    if screenshot is not None:
+        refuse_home_file(screenshot, _paths_to_protect())
     return run_desktop(
         DesktopOptions(
             paths=None if demo else resolve_paths(os.environ, profile),
@@ -94,6 +97,15 @@ def root(  # noqa: PLR0913 - one argument an option
             color_scheme=color_scheme,
         )
     )
+
+
+def _paths_to_protect() -> HermesPaths:
+    """Return the home of the environment, which the demonstration must not touch."""
+    try:
+        return resolve_paths(os.environ)
+    except HermesError:  # no such profile: the demonstration does not need it
+        home = default_root(os.environ)
+        return HermesPaths(home, home)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from hermes_desktop.core.errors import NotFoundError, UsageError
 
@@ -169,10 +170,12 @@ def _profile_paths(root: Path, name: str, *, origin: str = "") -> HermesPaths:
 
 def _no_such_profile(home: Path, origin: str) -> NotFoundError:
     """Build the error. The folder is not created: a deleted profile must not reappear empty."""
+    make = f"mkdir -p {quote(str(home))}"
     return NotFoundError(
         f"There is no profile “{home.name}”.",
         f"The folder {home} does not exist. {origin}".rstrip(),
-        "Check the name, or create the profile with `hermes profile create`.",
+        f"Check the name. To begin a new profile, create its folder with `{make}`, or use "
+        f"`hermes profile create {home.name}` where hermes-agent is installed.",
     )
 
 

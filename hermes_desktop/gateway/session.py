@@ -3,7 +3,7 @@
 import functools
 import logging
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.gateway.config.gateway_config import Platform
@@ -363,8 +363,8 @@ class SessionStore(EntryMarks, Transcripts):
         with self._lock:
             entries = list(self._entries.values())
         if active_minutes is not None:
-            since = self._clock.now() - timedelta(minutes=active_minutes)
-            entries = [entry for entry in entries if entry.updated_at >= since]
+            now, most = self._clock.now(), active_minutes * 60
+            entries = [e for e in entries if (now - e.updated_at).total_seconds() <= most]
         return sorted(entries, key=lambda entry: entry.updated_at, reverse=True)
 
     def has_any_sessions(self) -> bool:

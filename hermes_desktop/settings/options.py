@@ -155,7 +155,10 @@ class Option:
         if reason:
             shown = "" if isinstance(value, str) and not value.strip() else f" {_shown(value)}"
             raise InvalidValueError(
-                self.key, f"“{self.label}” cannot be{shown or ' empty'}.", reason, self.allowed()
+                self.key,
+                f"“{self.label}” ({self.key}) cannot be{shown or ' empty'}.",
+                reason,
+                self.allowed(),
             )
         if isinstance(value, str) and self.kind in {"choice", "address", "text"}:
             return value.strip().lower() if self.kind == "choice" else value.strip()
@@ -195,8 +198,8 @@ def _number(word: str) -> int | float | str:
 
 def _bounds(low: float, high: float) -> str:
     if high < _NO_LIMIT:
-        return f" from {low:g} to {high:g}"
-    return f" from {low:g} on" if low > -_NO_LIMIT else ""
+        return f" from {low:.12g} to {high:.12g}"
+    return f" from {low:.12g} on" if low > -_NO_LIMIT else ""
 
 
 def _shown(value: object) -> str:

@@ -28,5 +28,5 @@ def _decoded(result: str) -> Any:
     """Decode a tool's result if it is JSON, as other programs of this protocol do."""
     try:
         return json.loads(result)
-    except ValueError:
+    except (ValueError, RecursionError):
         return result

@@ -249,3 +249,26 @@ def test_wrong_usage_makes_nothing(program: Program, home: Path, arguments: list
     assert done.code == 2
     assert done.err
     assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("message_count", "abc"),
+        ("message_count", 2**63 - 1),
+        ("rewind_count", "abc"),
+        ("model_config", "[" * 20_000),
+    ],
+)
+def test_a_session_with_an_odd_value_is_continued(
+    program: Program, configured: Path, column: str, value: object
+) -> None:
+    assert program.run("chat", "-q", "Hello").code == 0
+    with contextlib.closing(sqlite3.connect(configured / "state.db")) as conn, conn:
+        conn.execute(f"UPDATE sessions SET {column} = ?", (value,))
+    (row,) = rows(configured)
+
+    done = program.run("chat", "--resume", row["id"], "-q", "And now?")
+
+    assert done.code == 0, done.err
+    assert len(said(configured, row["id"])) == 4

@@ -120,3 +120,15 @@ def test_nothing_to_try(program: Program) -> None:
     unreachable = program.run("models", "test", "m", "--base-url", "http://127.0.0.1:1/v1")
     assert unreachable.code == 1
     assert "refused" in unreachable.err
+
+
+def test_no_server_is_not_found_and_says_what_to_do(program: Program) -> None:
+    with LocalServerDouble({"/v1/models": {"data": []}}) as server:
+        gone = server.port
+    done = program.run("models", "local", "--port", str(gone))
+
+    if done.code == 0:  # a server that is not ours runs on one of the usual ports
+        assert done.out
+    else:
+        assert (done.code, done.out) == (3, "")
+        assert "ollama serve" in done.err

@@ -104,6 +104,16 @@ def test_wrong_options(program: Program, arguments: list[str]) -> None:
     assert "Usage: hermes-desktop" in done.err
 
 
+def test_a_picture_never_replaces_a_file_of_the_home(program: Program, home: Path) -> None:
+    (home / "config.yaml").write_text("model: {}\n")
+
+    done = program.run("--demo", "--screenshot", str(home / "config.yaml"))
+
+    assert done.code == 5
+    assert "This file belongs to Hermes" in done.err
+    assert (home / "config.yaml").read_text() == "model: {}\n"
+
+
 # ------------------------------------------------------------------------------------ profiles
 
 
@@ -142,6 +152,7 @@ def test_a_profile_that_is_not_there(program: Program, home: Path) -> None:
 
     assert done.code == 3
     assert "gone" in done.err
+    assert f"mkdir -p {home / 'profiles' / 'gone'}" in done.err  # works without hermes-agent, too
     assert list(home.iterdir()) == []
 
 

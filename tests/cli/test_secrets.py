@@ -83,6 +83,12 @@ def keeps(program: Program, *options: str, value: str = VALUE) -> str:
     return done.err
 
 
+def test_the_end_of_a_piped_line_is_not_mentioned(program: Program) -> None:
+    for end in ("\n", "\r\n", ""):
+        assert "left out" not in keeps(program, "--plain", value=VALUE + end)
+    assert "A line break around it was left out." in keeps(program, "--plain", value=f"\n{VALUE}\n")
+
+
 @NEEDS_KEYRING
 def test_what_hermes_finds_of_it_is_said_where_it_uses_the_home(desk: Program, home: Path) -> None:
     assert "hermes`" not in keeps(desk)

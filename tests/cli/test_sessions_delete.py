@@ -335,8 +335,18 @@ def test_conditions_that_nothing_meets(
     assert program.run("sessions", "trash", "restore", *conditions, "--json").out == "[]\n"
 
 
+def test_restore_shows_what_there_is_and_says_how(program: Program, trashed: SessionDB) -> None:
+    done = program.run("sessions", "trash", "restore")
+
+    assert done.code == 2
+    assert done.out == program.run("sessions", "trash", "list").out != ""
+    assert "Give a trash ID, for example `hermes-desktop sessions trash restore 2`." in done.err
+    assert program.run("sessions", "trash", "restore", "--json").out == ""
+    assert program.run("sessions", "trash", "restore", "1-2").code == 0
+    assert "The trash is empty." in program.run("sessions", "trash", "restore").err
+
+
 def test_restore_needs_to_be_told_what(program: Program, trashed: SessionDB) -> None:
-    assert program.run("sessions", "trash", "restore").code == 2
     assert program.run("sessions", "trash", "restore", "1", "--title", "x").code == 2
     assert program.run("sessions", "trash", "restore", "7-9").code == 3
     shown = program.run("sessions", "trash", "restore", "1", "--dry-run")

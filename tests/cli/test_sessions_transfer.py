@@ -145,7 +145,52 @@ def test_export_dry_run(program: Program, family: SessionDB, home: Path) -> None
     assert not (home / "x").exists()
 
 
+def test_documents_of_all_sessions_whatever_their_ids(program: Program, db: SessionDB) -> None:
+    for each in ("L" * 3_000, "a:b", "a_b", "z"):
+        db.create_session(each, "cli")
+
+    done = program.run("sessions", "export", "--format", "md")
+
+    assert done.code == 0, done.err
+    assert len(set(done.out.splitlines())) == 4
+
+
+def test_an_export_never_replaces_files_of_the_home(
+    program: Program, family: SessionDB, home: Path
+) -> None:
+    (home / "config.yaml").write_text("model: {}\n")
+    (home.parent / "other.jsonl").symlink_to(home / "state.db")
+    before = dump(family.db_path)
+
+    for words in (
+        [str(home / "state.db")],
+        [str(home.parent / "other.jsonl")],
+        [str(home / "config.yaml")],
+        ["--format", "md", str(home / "desktop")],
+    ):
+        done = program.run("sessions", "export", *words, "--force")
+        assert done.code == 5, words
+        assert "This file belongs to Hermes" in done.err
+    assert dump(family.db_path) == before
+    assert (home / "config.yaml").read_text() == "model: {}\n"
+    assert not (home / "desktop").exists()
+    assert program.run("sessions", "export", str(home / "all.jsonl")).code == 0
+    assert program.run("sessions", "export", str(home / "all.jsonl"), "--force").code == 0
+
+
 # ------------------------------------------------------------------------------------------ import
+
+
+def test_a_dry_run_in_a_home_that_has_sessions(
+    program: Program, family: SessionDB, home: Path
+) -> None:
+    row = {"id": "new", "source": "cli", "started_at": 1, "messages": []}
+    before = dump(family.db_path)
+
+    done = program.run("sessions", "import", "-", "--dry-run", stdin=json.dumps(row).encode())
+
+    assert (done.code, done.out) == (0, "Would import 1 session: cli 1.\n"), done.err
+    assert dump(family.db_path) == before
 
 
 def test_out_and_in_and_out_again(program: Program, family: SessionDB, home: Path) -> None:

@@ -64,7 +64,8 @@ def test_table_has_names_and_ages(program: Program) -> None:
     for name in ("Title", "Source", "Messages", "Last active", "ID"):
         assert name in header
     assert "just now" in newest
-    assert "[bold]not markup[/bold] :smile:" in screen
+    assert "“An untitled one [bold]not markup[/bold] :smile:”" in screen  # it is not a title
+    assert "“A title" not in screen
 
 
 @pytest.mark.usefixtures("some_sessions")

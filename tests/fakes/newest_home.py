@@ -138,7 +138,9 @@ def _full_text() -> Iterator[str]:
     parts = "coalesce({r}.content, ''), coalesce({r}.tool_name, '')"
     kept = (
         "{r}.role <> 'tool' AND EXISTS (SELECT 1 FROM sessions AS s "
-        "WHERE s.id = {r}.session_id AND s.source NOT IN ('cron', 'subagent'))"
+        "WHERE s.id = {r}.session_id AND s.source NOT IN ('cron', 'subagent') "
+        "AND CASE WHEN json_valid(s.model_config) "
+        "THEN json_extract(s.model_config, '$._delegate_from') END IS NULL)"
     )
     wide, narrow = ("content", "tool_name", "tool_calls"), ("content", "tool_name")
     yield from _index("messages_fts", wide, words, "1", "")

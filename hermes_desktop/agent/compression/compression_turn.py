@@ -21,6 +21,7 @@ from hermes_desktop.agent.types import (
 )
 from hermes_desktop.core.errors import HermesError, TooLongError
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records.stored_values import as_count
 
 if TYPE_CHECKING:
     from hermes_desktop.agent.turns.tool_rounds import ToolRounds
@@ -166,9 +167,10 @@ class ContextLimiter:
         if not settings.enabled:
             return None
         row = self._store.get_session(session_id)
-        if row is None or (row["message_count"] or 0) < LEAST_MESSAGES:
+        messages = as_count(row["message_count"]) if row is not None else 0
+        if messages < LEAST_MESSAGES:
             return None
-        if not self._is_full(session_id, row["message_count"], last_prompt_tokens):
+        if not self._is_full(session_id, messages, last_prompt_tokens):
             return None
         if self.care.is_blocked(session_id):
             return None

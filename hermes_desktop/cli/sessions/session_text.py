@@ -86,7 +86,8 @@ def table(sessions: Sequence[SessionSummary]) -> str:
         justify: Literal["left", "right"] = "right" if name == "Messages" else "left"
         rows.add_column(name, no_wrap=True, width=width, justify=justify)
     for number, session in enumerate(sessions):
-        title = Text(one_line(session.title or session.preview) or "—")
+        preview = one_line(session.preview)
+        title = Text(one_line(session.title or "") or (f"“{preview}”" if preview else "—"))
         if session.title is None:
             title.stylize("italic")
         if session.pinned:

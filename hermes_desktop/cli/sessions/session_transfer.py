@@ -15,6 +15,7 @@ from hermes_desktop.cli.rows import counted
 from hermes_desktop.cli.sessions.session_filters import with_filter
 from hermes_desktop.cli.store_access import open_store
 from hermes_desktop.core.errors import NotFoundError, UsageError
+from hermes_desktop.core.files.home_files import EXPORTS
 from hermes_desktop.services.sessions.session_catalog import find_session_id
 from hermes_desktop.services.sessions.store_care import guard
 from hermes_desktop.services.transfer import session_export, session_import
@@ -77,10 +78,10 @@ def export(  # noqa: PLR0913 - one argument an option
         if dry_run:
             output.say(f"{counted(len(ids), 'session')} would be exported.")
         elif form == "md":
-            folder = Path(place) if place else paths.home / "session-exports"
-            _markdown(db, ids, folder, clean, force=force)
+            folder = Path(place) if place else paths.home / EXPORTS
+            _markdown(db, ids, folder, paths, clean, force=force)
         else:
-            _json_lines(db, ids, place or _STANDARD, clean, force=force)
+            _json_lines(db, ids, place or _STANDARD, paths, clean, force=force)
 
 
 def _as_it_is(value: Any) -> Any:
@@ -88,23 +89,35 @@ def _as_it_is(value: Any) -> Any:
 
 
 def _json_lines(
-    db: "SessionDB", ids: list[str], place: str, clean: "Clean", *, force: bool
+    db: "SessionDB",
+    ids: list[str],
+    place: str,
+    paths: "HermesPaths",
+    clean: "Clean",
+    *,
+    force: bool,
 ) -> None:
     if place == _STANDARD:
         output.write_json_lines(session_export.objects(db, ids, clean))
         return
     with long_work() as work:
         found = session_export.objects(db, ids, clean, on_progress=work.on_progress, cancel=work)
-        count = session_export.write_json_lines(Path(place), found, force=force)
+        count = session_export.write_json_lines(Path(place), found, paths, force=force)
     output.say(f"{counted(count, 'session')} exported to {place}.")
 
 
 def _markdown(
-    db: "SessionDB", ids: list[str], folder: Path, clean: "Clean", *, force: bool
+    db: "SessionDB",
+    ids: list[str],
+    folder: Path,
+    paths: "HermesPaths",
+    clean: "Clean",
+    *,
+    force: bool,
 ) -> None:
     with long_work() as work:
         written = session_export.write_markdown(
-            db, ids, folder, clean, force=force, on_progress=work.on_progress, cancel=work
+            db, ids, folder, paths, clean, force=force, on_progress=work.on_progress, cancel=work
         )
     for path in written:
         output.write(output.one_line(str(path)) + "\n")
@@ -125,8 +138,8 @@ def import_sessions(*, place: str, dry_run: bool, as_json: bool, paths: "HermesP
     given = session_import.parse(_read(place))
     if dry_run:
         if paths.state_db.exists():
-            with open_store(paths) as db:
-                db.require_writable()
+            # For writing, as the import would: a file that cannot be written is refused here, too.
+            with open_store(paths, write=True) as db:
                 plan = session_import.plan_import(db, given)
         else:
             plan = session_import.plan_import(None, given)

@@ -18,7 +18,7 @@ from hermes_desktop.cli.sessions.session_filters import MomentParam
 from hermes_desktop.cli.sessions.session_text import clock_time
 from hermes_desktop.cli.sessions.session_trash_filter import TrashFilter, named, with_trash_filter
 from hermes_desktop.cli.store_access import open_actions
-from hermes_desktop.core.errors import CancelledError
+from hermes_desktop.core.errors import CancelledError, UsageError
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
@@ -75,10 +75,12 @@ def restore(
     Those that are named, or all that meet the conditions. ID is the number that `trash list`
     shows, or the id of the session it shows; 3-7 are all numbers from 3 to 7.
     """
-    if bool(wanted) == bool(choice):
-        raise click.UsageError("Name what is to be restored, or give conditions.")
+    if wanted and choice:
+        raise click.UsageError("Name what is to be restored, or give conditions, not both.")
     with open_actions(paths) as (actions, _):
         there = actions.trash()
+        if not wanted and not choice:
+            raise _nothing_named(there, as_json=consent.as_json)
         words = map(output.without_surrogates, wanted)
         items = [item for each in words for item in named(there, each)]
         items = items or [item for item in there if choice and choice.fits(item)]
@@ -92,6 +94,18 @@ def restore(
     if len(done) < len(items):
         left = counted(len(items) - len(done), "session")
         raise CancelledError("Stopped.", f"Still in the trash: {left}.")
+
+
+def _nothing_named(there: Sequence["TrashItem"], *, as_json: bool) -> UsageError:
+    """Show what can be restored, and return the error that says how."""
+    if not there:
+        return UsageError("There is nothing to restore.", "The trash is empty.")
+    if not as_json:
+        output.write(as_text(_COLUMNS, _rows(there)))
+    example = f"hermes-desktop sessions trash restore {there[0].trash_id}"
+    return UsageError(
+        "Name what is to be restored.", "", f"Give a trash ID, for example `{example}`."
+    )
 
 
 def _agreed(items: Sequence["TrashItem"], consent: Consent, *, asks: bool) -> bool:

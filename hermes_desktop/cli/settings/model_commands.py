@@ -10,7 +10,12 @@ from hermes_desktop.cli import output
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.rows import Column, as_text
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.errors import CannotReachError, HermesError, NotConfiguredError
+from hermes_desktop.core.errors import (
+    CannotReachError,
+    HermesError,
+    NotConfiguredError,
+    NotFoundError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -95,8 +100,12 @@ def local(*, ports: tuple[int, ...], as_json: bool, paths: "HermesPaths") -> Non
         return
     if not found:
         usual = ", ".join(str(port) for _, port in places)
-        output.say(f"No model server was found on this machine (ports {usual}).")
-        return
+        raise NotFoundError(
+            "No model server was found on this machine.",
+            f"Nothing answers on the ports {usual}.",
+            "Start one (`ollama serve`), give its port with --port, or choose a provider on the "
+            "network: `hermes-desktop models list --all` names them.",
+        )
     output.write(as_text(_LOCAL, [row for server in found for row in _local_rows(server)]))
     output.say("To use one: hermes-desktop config set model.default MODEL model.base_url ADDRESS")
 

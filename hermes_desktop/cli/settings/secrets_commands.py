@@ -29,8 +29,9 @@ _WAITING = "Waiting for the keyring; it may ask for its password…"
 def secrets() -> None:
     """Keep tokens and keys in the desktop's keyring.
 
-    What counts is the first of: environment, keyring, .env, config.yaml, gateway.json. `hermes`
-    itself knows no keyring; its own commands look in the environment and in .env.
+    What counts is the first of: environment, keyring, plain file (`set --plain`), .env,
+    config.yaml, gateway.json. `hermes` itself knows no keyring; its own commands look in the
+    environment and in .env.
     """
 
 
@@ -220,7 +221,8 @@ def _verify_with_platform(paths: "HermesPaths", name: str, value: str) -> None:
 def _ask_for(name: str) -> str:
     if not output.is_input_terminal():
         # Not all of it: it may be an endless device. What is not text is rejected later.
-        return sys.stdin.buffer.read(_MOST_READ).decode("utf-8-sig", "surrogateescape")
+        text = sys.stdin.buffer.read(_MOST_READ).decode("utf-8-sig", "surrogateescape")
+        return text.removesuffix("\n").removesuffix("\r")  # the end of a line, not a paste
     return read_hidden(f"{name}: ")
 
 

@@ -39,6 +39,10 @@ def as_days(value: object, default: int) -> int:
         return default
 
 
+LARGEST = 1e9
+"""As seconds more than thirty years."""
+
+
 def as_whole_number(value: object, *, default: int, low: int, high: int | None = None) -> int:
     """Return a whole number within bounds; anything else is the default."""
     if isinstance(value, bool):
@@ -51,14 +55,17 @@ def as_whole_number(value: object, *, default: int, low: int, high: int | None =
 
 
 def as_number(value: object, *, default: float) -> float:
-    """Return a finite, non-negative number; anything else is the default."""
+    """Return a finite, non-negative number; anything else is the default.
+
+    A greater number than :data:`LARGEST` becomes that, because timers do not accept any number.
+    """
     if isinstance(value, bool):
         return default
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return default
-    return number if math.isfinite(number) and number >= 0 else default
+    return min(number, LARGEST) if math.isfinite(number) and number >= 0 else default
 
 
 def as_path(value: object) -> Path | None:

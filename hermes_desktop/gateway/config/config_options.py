@@ -15,12 +15,7 @@ from hermes_desktop.settings.options import Effect, Option, Place
 from hermes_desktop.settings.secret_options import SecretOption
 
 SESSION_TYPES = ("dm", "group", "channel", "thread")
-_KINDS = {
-    "dm": "Direct messages",
-    "group": "Groups",
-    "channel": "Channels",
-    "thread": "Threads",
-}
+_KINDS = {"dm": "Direct messages", "group": "Groups", "channel": "Channels", "thread": "Threads"}
 _RESTING = "New sessions of chats"
 _REPLYING = "Replies"
 _PEOPLE = "Who can write"
@@ -83,6 +78,7 @@ def _policy_numbers(base: Option, prefix: tuple[str, ...], unknown: str) -> tupl
             default=_POLICY.idle_minutes,
             choices=None,
             low=1,
+            high=52_560_000,  # a hundred years
             variables=() if unknown else ("SESSION_IDLE_MINUTES",),
             variable_wins=True,
         ),

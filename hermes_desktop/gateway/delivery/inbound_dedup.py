@@ -259,7 +259,7 @@ def _ticket(row: InboxRow) -> Ticket | None:
     try:
         data = json.loads(row.event)
         return Ticket(_from_json(data), row.session_key, row.id)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         log.warning("A message in the inbox cannot be read: %s", error)
         return None
 

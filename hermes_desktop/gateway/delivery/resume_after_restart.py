@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from hermes_desktop.gateway.sessions.session_records import SessionEntry
 from hermes_desktop.state.records.records import Message
@@ -108,7 +108,7 @@ def note_for(unanswered: str) -> str:
 def is_fresh(entry: SessionEntry, now: datetime, fresh_s: float) -> bool:
     """Return whether a reply may still be resumed; ``fresh_s`` of 0 or less: always."""
     marked = entry.last_resume_marked_at or entry.updated_at
-    return fresh_s <= 0 or now - marked <= timedelta(seconds=fresh_s)
+    return fresh_s <= 0 or (now - marked).total_seconds() <= fresh_s
 
 
 def wants_answer(last: Message | None, *, certain: bool, settled: bool) -> bool:

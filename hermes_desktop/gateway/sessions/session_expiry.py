@@ -11,6 +11,7 @@ from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.sessions.session_records import SessionEntry
 
 PRUNE_INTERVAL_S = 3600.0
+DAY_S = 86_400
 
 
 def reset_reason(policy: SessionResetPolicy, updated_at: datetime, now: datetime) -> str | None:
@@ -24,9 +25,9 @@ def reset_reason(policy: SessionResetPolicy, updated_at: datetime, now: datetime
     Returns:
         ``idle`` or ``daily``; None when the session continues.
     """
-    if policy.mode in {"idle", "both"} and now > updated_at + timedelta(
-        minutes=policy.idle_minutes
-    ):
+    # Seconds are compared, because dates and time spans have limits that a setting may exceed.
+    idle_s = (now - updated_at).total_seconds()
+    if policy.mode in {"idle", "both"} and idle_s > policy.idle_minutes * 60:
         return "idle"
     if policy.mode in {"daily", "both"} and updated_at < _last_daily_start(policy.at_hour, now):
         return "daily"
@@ -75,7 +76,7 @@ def start_reason(
     if policy.mode == "none" or fresh_s <= 0:
         return None
     marked = entry.last_resume_marked_at or entry.updated_at
-    return "resume_pending_expired" if now - marked > timedelta(seconds=fresh_s) else None
+    return "resume_pending_expired" if (now - marked).total_seconds() > fresh_s else None
 
 
 def _last_daily_start(at_hour: int, now: datetime) -> datetime:
@@ -85,7 +86,15 @@ def _last_daily_start(at_hour: int, now: datetime) -> datetime:
 
 def is_prunable(updated_at: datetime, now: datetime, max_age_days: int) -> bool:
     """Return whether an entry has been inactive for longer than that many days."""
-    return updated_at < now - timedelta(days=max_age_days)
+    return (now - updated_at).total_seconds() > max_age_days * DAY_S
+
+
+def moment_after(start: datetime, seconds: float) -> datetime | None:
+    """Return the moment so many seconds later; None when it is beyond the calendar."""
+    try:
+        return start + timedelta(seconds=seconds)
+    except OverflowError:
+        return None
 
 
 def stale_keys(

@@ -78,8 +78,15 @@ def last_message_time(db: "SessionDB", row: Row, clock: Clock) -> datetime:
 
 
 def local_time(stamp: float, clock: Clock) -> datetime:
-    """Return epoch seconds as local time without a zone, by the same clock that defines now."""
-    return clock.now() - timedelta(seconds=clock.time() - stamp)
+    """Return epoch seconds as local time without a zone, by the same clock that defines now.
+
+    A time beyond the calendar becomes now.
+    """
+    now = clock.now()
+    try:
+        return now - timedelta(seconds=clock.time() - stamp)
+    except OverflowError:
+        return now
 
 
 def attempt(doing: str, call: Callable[[], Any]) -> None:

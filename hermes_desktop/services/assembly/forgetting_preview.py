@@ -16,7 +16,12 @@ from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import CancelledError
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, SessionResetPolicy
-from hermes_desktop.gateway.sessions.session_expiry import policy_reason, stale_keys
+from hermes_desktop.gateway.sessions.session_expiry import (
+    DAY_S,
+    moment_after,
+    policy_reason,
+    stale_keys,
+)
 from hermes_desktop.gateway.sessions.session_records import SessionEntry
 from hermes_desktop.gateway.sessions.session_routing import RoutingFiles
 from hermes_desktop.services.assembly.history_upkeep import LastPrune, last_prune
@@ -207,8 +212,8 @@ class RetentionPreview:
     ) -> datetime | None:
         """Return when the next chat is due, by the same function evaluated at that time."""
         for entry in sorted(left, key=lambda each: each.updated_at):
-            due = entry.updated_at + timedelta(days=days, seconds=1)
-            if due > now and stale_keys({"": entry}, due, days, self._has_work):
+            due = moment_after(entry.updated_at, days * DAY_S + 1)
+            if due is not None and due > now and stale_keys({"": entry}, due, days, self._has_work):
                 return due
         return None
 
@@ -255,10 +260,10 @@ class RetentionPreview:
         policy = config.get_reset_policy(entry.platform, entry.chat_type)
         hour = now.replace(hour=policy.at_hour, minute=0, second=0, microsecond=0)
         moments = (
-            entry.updated_at + timedelta(minutes=policy.idle_minutes, seconds=1),
+            moment_after(entry.updated_at, policy.idle_minutes * 60 + 1),
             hour if hour > now else hour + timedelta(days=1),
         )
-        for moment in sorted(moments):
+        for moment in sorted(filter(None, moments)):
             if moment > now and policy_reason(entry, config, moment, self._has_work):
                 return moment
         return None

@@ -90,7 +90,7 @@ def last_prune(db: SessionDB) -> LastPrune:
     believed_at = ClockNote.of(db.own_fact(_CLOCK_FACT)).believed_at
     try:
         ours = LastPrune(**json.loads(db.own_fact(_LAST_FACT) or "{}"))
-    except (TypeError, ValueError):  # written by a later version
+    except (TypeError, ValueError, RecursionError):  # written by a later version
         ours = LastPrune()
     if math.isclose(ours.at, at, abs_tol=1.0):
         return LastPrune(at, ours.took, ours.error, believed_at)

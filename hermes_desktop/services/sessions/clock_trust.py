@@ -42,7 +42,7 @@ class ClockNote:
         try:
             found = json.loads(text or "{}")
             values = [float(found.get(name, 0.0)) for name in ("seen", "off_by", "since")]
-        except (AttributeError, OverflowError, TypeError, ValueError):
+        except (AttributeError, OverflowError, RecursionError, TypeError, ValueError):
             return cls()
         return cls(*values) if all(map(math.isfinite, values)) else cls()
 

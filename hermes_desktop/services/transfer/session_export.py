@@ -10,6 +10,8 @@ from typing import Any, TextIO
 
 from hermes_desktop.core.errors import HermesError, RefusedError
 from hermes_desktop.core.files.atomic_files import write_text_atomic
+from hermes_desktop.core.files.home_files import refuse_home_file
+from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.transfer.session_markdown import document, file_name
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.import_export import export
@@ -66,7 +68,9 @@ def objects(
         on_progress(Progress("Exporting", done, len(ids)))
 
 
-def write_json_lines(path: Path, found: Iterable[Mapping[str, Any]], *, force: bool = False) -> int:
+def write_json_lines(
+    path: Path, found: Iterable[Mapping[str, Any]], paths: HermesPaths, *, force: bool = False
+) -> int:
     """Write one object per line to a file (0600), which gets its name only when it is complete.
 
     An existing pipe or device receives the lines; it is never replaced.
@@ -75,9 +79,11 @@ def write_json_lines(path: Path, found: Iterable[Mapping[str, Any]], *, force: b
         The number of sessions.
 
     Raises:
-        RefusedError: The file exists already, and ``force`` was not given.
+        RefusedError: The file exists already, and ``force`` was not given; or it belongs to a
+            Hermes home.
         ExportError: It cannot be written; nothing is left behind.
     """
+    refuse_home_file(path, paths)
     with _in_words(path), _place(path, force=force) as stream:
         count = 0
         for session in found:
@@ -90,6 +96,7 @@ def write_markdown(  # noqa: PLR0913 - each is a choice or a wire of the caller
     db: SessionDB,
     ids: Sequence[str],
     folder: Path,
+    paths: HermesPaths,
     clean: Clean,
     *,
     force: bool = False,
@@ -102,14 +109,15 @@ def write_markdown(  # noqa: PLR0913 - each is a choice or a wire of the caller
         The files, in order.
 
     Raises:
-        RefusedError: One of the files exists already, and ``force`` was not given; nothing was
-            written.
+        RefusedError: One of the files exists already, and ``force`` was not given, or one
+            belongs to a Hermes home; nothing was written.
         CancelledError: It was cancelled; documents that are complete stay.
         ExportError: A file cannot be written.
     """
     places = {tip: folder / file_name(tip, db.get_session_title(tip)) for tip in _tips(db, ids)}
-    if not force:
-        for path in places.values():
+    for path in places.values():
+        refuse_home_file(path, paths)
+        if not force:
             _refuse_existing(path)
     with _in_words(folder):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

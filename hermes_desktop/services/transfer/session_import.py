@@ -24,6 +24,7 @@ from hermes_desktop.state.records.cancellation import (
 Session = Mapping[str, Any]
 
 _MOST_TOLD = 10
+_MOST_SHOWN = 60
 _PORTION = import_checks.DEFAULT
 
 
@@ -138,13 +139,17 @@ def _problems(sessions: Sequence[Any]) -> Iterator[str]:
     seen: set[str] = set()
     for number, session in enumerate(sessions, start=1):
         for problem in import_checks.problems([session], import_checks.UNLIMITED):
-            name = problem.get("session_id")
+            name = _shortened(problem.get("session_id") or "")
             yield f"Session {number}{f' ({name})' if name else ''}: {problem['error']}."
         session_id = session.get("id") if isinstance(session, Mapping) else None
         if isinstance(session_id, str):
             if session_id in seen:
-                yield f"Session {number} ({session_id}): it stands there twice."
+                yield f"Session {number} ({_shortened(session_id)}): it stands there twice."
             seen.add(session_id)
+
+
+def _shortened(session_id: str) -> str:
+    return session_id if len(session_id) <= _MOST_SHOWN else session_id[:_MOST_SHOWN] + "…"
 
 
 def _parents_first(sessions: Sequence[Session]) -> list[Session]:

@@ -1,5 +1,6 @@
 """Rendering of one conversation as a Markdown document."""
 
+import hashlib
 import json
 import re
 import unicodedata
@@ -15,15 +16,28 @@ _FRONT = ("id", "title", "source", "model", "started_at", "ended_at", "end_reaso
 _HIDDEN_ROLES = {"session_meta"}
 _BACKTICKS = re.compile("`+")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
-_LONGEST_SLUG = 60
+_LONGEST_SLUG, _LONGEST_ID = 60, 100
+_GOOD_ID = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{_LONGEST_ID - 1}}}")
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
+"""Names that Windows gives to devices, whatever their ending."""
 
 
 def file_name(session_id: str, title: str | None) -> str:
-    """Return a file name for the document: the id, and the title as far as file names allow."""
+    """Return a file name for the document: the id, and the title as far as file names allow.
+
+    An id that is no good file name is followed by its checksum, so that no two ids have one name.
+    """
     plain = unicodedata.normalize("NFKD", title or "").encode("ascii", "ignore").decode()
     slug = _NOT_IN_NAMES.sub("-", plain.lower()).strip("-")[:_LONGEST_SLUG].strip("-")
-    safe = re.sub(r"[^A-Za-z0-9._-]", "_", session_id)
+    safe = _safe(session_id)
     return f"{safe}-{slug}.md" if slug else f"{safe}.md"
+
+
+def _safe(session_id: str) -> str:
+    if _GOOD_ID.fullmatch(session_id) and not _RESERVED.fullmatch(session_id):
+        return session_id
+    checksum = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"_{re.sub(r'[^A-Za-z0-9._-]', '_', session_id)[:_LONGEST_ID]}-{checksum}"
 
 
 def document(conversation: Mapping[str, Any]) -> str:

@@ -66,7 +66,7 @@ class Origin:
     """
 
     row: dict[str, Any]
-    extent: tuple[int, int]
+    extent: tuple[int, float]
     rewinds: int
     until: int
 
@@ -136,7 +136,7 @@ def look(conn: sqlite3.Connection, branch: Branch) -> Origin:
     if until is None:
         until = conn.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()[0]
     extent = conn.execute(
-        f"SELECT count(*), coalesce(sum(id), 0) FROM messages WHERE {WANTED}", (row["id"], until)
+        f"SELECT count(*), total(id) FROM messages WHERE {WANTED}", (row["id"], until)
     ).fetchone()
     return Origin(row, (extent[0], extent[1]), row["rewind_count"] or 0, until)
 

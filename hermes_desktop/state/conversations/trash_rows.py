@@ -81,7 +81,8 @@ def fingerprint(conn: sqlite3.Connection, what: ConversationScope) -> tuple[obje
     rows of these sessions and their children are read.
     """
     flags = [n for n in ("active", "compacted") if n in columns(conn, "messages")]
-    sums = "".join(f", sum({name})" for name in flags)
+    # Not sum(), which fails when values of another program add up to more than 64 bits.
+    sums = "".join(f", sum({name} IS 1), sum({name} IS 0), total({name})" for name in flags)
     seen: list[object] = [what.session_ids, *_links(conn, what.session_ids)]
     for chunk in chunks(what.session_ids):
         marks = ", ".join("?" * len(chunk))

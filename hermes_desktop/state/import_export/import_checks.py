@@ -26,6 +26,9 @@ DEFAULT = Limits()
 UNLIMITED = Limits(math.inf, math.inf, math.inf, math.inf, math.inf)
 """For files chosen by the user: whatever an export wrote can be imported again."""
 
+LONGEST_ID = 200
+"""Far more than any id that Hermes makes; file names have room for it on every system."""
+
 _TEXTS = (
     "source",
     "title",
@@ -108,20 +111,28 @@ def _look(session: Any, seen: set[str], limits: Limits) -> tuple[str, int, int]:
 
 
 def _wrong_fields(session: Mapping[str, Any], seen: set[str]) -> str:
-    session_id = session.get("id")
-    if not isinstance(session_id, str) or not session_id:
-        return "session id is required"
-    if not is_safe_session_id(session_id):
-        return "session id cannot be used: it looks like a path or has control characters"
-    if session_id in seen:
-        return "duplicate session id"
-    seen.add(session_id)
+    words = _wrong_id(session.get("id"), seen)
+    if words:
+        return words
     for name in _TEXTS:
         if not isinstance(session.get(name), str | None):
             return f"{name} must be a string"
     if not _is_config(session.get("model_config")):
         return "model_config must be a JSON object"
     return "" if isinstance(session.get("messages"), list | None) else "messages must be a list"
+
+
+def _wrong_id(session_id: object, seen: set[str]) -> str:
+    if not isinstance(session_id, str) or not session_id:
+        return "session id is required"
+    if not is_safe_session_id(session_id):
+        return "session id cannot be used: it looks like a path or has control characters"
+    if len(session_id) > LONGEST_ID:
+        return f"its id has {len(session_id):,} characters, and at most {LONGEST_ID} are accepted"
+    if session_id in seen:
+        return "duplicate session id"
+    seen.add(session_id)
+    return ""
 
 
 def _is_config(value: Any) -> bool:

@@ -19,6 +19,12 @@ _REPAIR = (
     "snapshot with `hermes-desktop sessions restore latest`."
 )
 
+_LOOK = "Try again; if that does not help, look what `hermes-desktop sessions health` says."
+"""For errors that need not mean damage; going back to a snapshot would lose messages."""
+
+_TOO_MUCH = ("pattern too complex", "too large", "too many SQL variables", "stack overflow")
+_DAMAGE = ("corrupt", "checksum", "malformed", "missing row")
+
 
 class MissingSessionError(NotFoundError, sqlite3.IntegrityError):
     """The session to write to, or the parent session, has no row."""
@@ -72,7 +78,7 @@ def to_hermes_error(error: sqlite3.Error, path: Path) -> HermesError:
         return StateError("The disk is full.", where, "Free some space; nothing was half written.")
     if code == sqlite3.SQLITE_NOTADB:
         return not_a_database(path, str(error))
-    if code == sqlite3.SQLITE_TOOBIG or "pattern too complex" in str(error):
+    if code == sqlite3.SQLITE_TOOBIG or any(each in str(error) for each in _TOO_MUCH):
         return StateError(
             "That is more than the session database takes at once.", where, "Give a shorter text."
         )
@@ -89,7 +95,8 @@ def _is_full(path: Path) -> bool:
 
 def _damaged_or_unknown(error: sqlite3.Error, path: Path, where: str) -> HermesError:
     code = primary_code(error)
-    if code == sqlite3.SQLITE_CONSTRAINT or "fts5" in str(error):
+    is_index_damage = "fts5" in str(error) and any(each in str(error) for each in _DAMAGE)
+    if code == sqlite3.SQLITE_CONSTRAINT or is_index_damage:
         return StateUnavailableError(
             "The search index of the session database is damaged.", where, _REPAIR
         )
@@ -109,7 +116,7 @@ def _damaged_or_unknown(error: sqlite3.Error, path: Path, where: str) -> HermesE
             where,
             "Use the `hermes` command to write to it, or update Hermes Desktop.",
         )
-    return StateError("The session database refused that.", where, _REPAIR)
+    return StateError("The session database refused that.", where, _LOOK)
 
 
 def not_a_database(path: Path, detail: str) -> StateUnavailableError:

@@ -67,12 +67,12 @@ def seconds_sql(column: str) -> str:
     It cannot use an index: to find rows that need it, query for values above ``LATEST_SECONDS``;
     text and bytes sort above all numbers in SQLite.
     """
-    finer = " ".join(f"WHEN abs({column}) < {limit} THEN {column} / {unit}"
+    finer = " ".join(f"WHEN abs({column} + 0.0) < {limit} THEN {column} / {unit}"
                      for limit, unit in _FINER_UNITS)  # fmt: skip
     return (
         f"CASE typeof({column}) "
         f"WHEN 'text' THEN CAST(strftime('%s', trim({column})) AS REAL) WHEN 'blob' THEN NULL "
-        f"ELSE CASE WHEN abs({column}) < {LATEST_SECONDS} THEN {column} {finer} END END"
+        f"ELSE CASE WHEN abs({column} + 0.0) < {LATEST_SECONDS} THEN {column} {finer} END END"
     )
 
 

@@ -18,7 +18,7 @@ from hermes_desktop.state.records.content_codec import (
 )
 from hermes_desktop.state.records.display_marks import is_shown_sql
 from hermes_desktop.state.records.records import Message, SessionMark
-from hermes_desktop.state.records.stored_values import as_seconds, as_text
+from hermes_desktop.state.records.stored_values import as_count, as_seconds, as_text
 
 _CHUNK = 500
 _HIDDEN_ROLE = "session_meta"
@@ -209,7 +209,7 @@ class SessionMarks:
             newest = self._newest(conn, session_id, row[2] or 0)
         finally:
             conn.execute("COMMIT")
-        return SessionMark(row[0] or 0, row[1] or 0, newest)
+        return SessionMark(as_count(row[0]), as_count(row[1]), newest)
 
     def _newest(self, conn: sqlite3.Connection, session_id: str, highest: int) -> int:
         with self._lock:

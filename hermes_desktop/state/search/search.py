@@ -27,6 +27,7 @@ from hermes_desktop.state.search.search_index import DAMAGED, IndexBrokenError
 from hermes_desktop.state.search.search_query import (
     Node,
     Way,
+    is_shortened,
     match_expressions,
     parse,
     row_condition,
@@ -114,7 +115,8 @@ class Search:
             except StoppedError:
                 cancelled = True
         more = found >= self._query.limit and not cancelled
-        return SearchOutcome(found, more, cancelled, self._way, self._notice)
+        shortened = search_index.SHORTENED if is_shortened(self._query.text) else None
+        return SearchOutcome(found, more, cancelled, self._way, self._notice or shortened)
 
     # ------------------------------------------------------------------------------ candidates
 

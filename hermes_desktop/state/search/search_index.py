@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from hermes_desktop.state.database.schema import FULL_TEXT, FileLayout
 from hermes_desktop.state.records.sqlite_errors import is_busy, primary_code
-from hermes_desktop.state.search.search_query import Way
+from hermes_desktop.state.search.search_query import MAX_CHARS, MAX_TERMS, Way
 from hermes_desktop.state.search.search_records import SearchNotice
 
 INDEX_OF: dict[Way, str] = {"words": "messages_fts", "trigram": "messages_fts_trigram"}
@@ -32,6 +32,13 @@ DAMAGED = SearchNotice(
 INCOMPLETE = SearchNotice(
     "index-incomplete",
     "The search index is not kept up to date at present; messages may be missing here.",
+)
+
+
+SHORTENED = SearchNotice(
+    "query-shortened",
+    f"The text is too long for a search: only its first {MAX_TERMS} words were searched for, and "
+    f"nothing after {MAX_CHARS:,} characters.",
 )
 
 

@@ -15,6 +15,9 @@ from typing import Literal, TypeAlias
 from hermes_desktop.state.records.content_codec import clean_text
 
 MAX_CHARS = 2_048
+MAX_TERMS = 60
+"""SQLite and its full-text engine limit how deeply conditions are nested."""
+
 TRIGRAM = 3
 """The trigram index cannot be queried for shorter texts."""
 
@@ -67,13 +70,30 @@ def parse(text: str, *, prefix: bool = False) -> Node | None:
     """Parse a query.
 
     Args:
-        text: As typed; text beyond 2,048 characters is ignored.
+        text: As typed; what is beyond 2,048 characters or 60 terms is ignored.
         prefix: Take every bare word of two characters and more as a prefix.
 
     Returns:
         None when there is nothing to search for.
     """
-    return _combine(_tidy(list(_pieces(clean_text(text)[:MAX_CHARS], prefix=prefix))), _OPERATORS)
+    pieces = _pieces(clean_text(text)[:MAX_CHARS], prefix=prefix)
+    return _combine(_tidy(list(_first_terms(pieces))), _OPERATORS)
+
+
+def is_shortened(text: str) -> bool:
+    """Return whether a part of the text is too much for a query and is ignored."""
+    clean = clean_text(text)
+    found = (each for each in _pieces(clean[:MAX_CHARS], prefix=False) if isinstance(each, Term))
+    return bool(clean[MAX_CHARS:].strip()) or sum(1 for _ in found) > MAX_TERMS
+
+
+def _first_terms(pieces: Iterator[Term | str]) -> Iterator[Term | str]:
+    count = 0
+    for piece in pieces:
+        count += isinstance(piece, Term)
+        if count > MAX_TERMS:
+            return
+        yield piece
 
 
 def _pieces(text: str, *, prefix: bool) -> Iterator[Term | str]:

@@ -6,7 +6,9 @@ from typing import Literal, TypeAlias
 
 from hermes_desktop.state.search.search_query import Way
 
-NoticeKind: TypeAlias = Literal["index-missing", "index-damaged", "index-incomplete"]
+NoticeKind: TypeAlias = Literal[
+    "index-missing", "index-damaged", "index-incomplete", "query-shortened"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from hermes_desktop.state.records.content_codec import bindable
 from hermes_desktop.state.records.records import SessionRow
 from hermes_desktop.state.records.stored_rows import columns
+from hermes_desktop.state.records.stored_values import as_count
 from hermes_desktop.state.sessions.transit_rows import NOT_ON_ITS_WAY
 
 DAY_S = 86_400.0
@@ -119,7 +120,7 @@ class SessionFilter:
             f"WHERE {where} ORDER BY s.started_at, s.id",
             values,
         ).fetchall()
-        return [Candidate(**{**dict(row), "archived": bool(row["archived"])}) for row in rows]
+        return [_candidate(row) for row in rows]
 
     def where(self, conn: sqlite3.Connection) -> tuple[str, list[Any]]:
         """Return the conditions on the row ``s`` as SQL, with their values; pins are ignored."""
@@ -144,6 +145,11 @@ class SessionFilter:
                 yield form, wrap(value) if wrap is not None else value
         if self.archived is not None:
             yield "coalesce(s.archived, 0) = ?", int(self.archived)
+
+
+def _candidate(row: sqlite3.Row) -> Candidate:
+    count, archived = as_count(row["message_count"]), bool(row["archived"])
+    return Candidate(**{**dict(row), "message_count": count, "archived": archived})
 
 
 def last_used_sql(conn: sqlite3.Connection) -> str:

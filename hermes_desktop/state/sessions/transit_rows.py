@@ -4,6 +4,10 @@ The programs that share the file never show a session of a subagent. A session i
 disguised as an orphaned subagent, archived and ended, without title, parent or chat, so that no
 list, title or chat leads to it. The original row is stored in its mark, with the process that works
 on it.
+
+Where the file has a search index that leaves subagents out, a session of it is not disguised as
+one: its messages would enter and leave the session unknown to the index. There the column
+``hidden`` keeps it out of the lists.
 """
 
 import json
@@ -30,7 +34,9 @@ from hermes_desktop.state.records.stored_rows import (
 from hermes_desktop.state.sessions import titles
 
 _KEY = "_hermes_desktop"
+_STARTER = "_delegate_from"
 _NOBODY = "__orphaned__"
+_UNINDEXED = frozenset({"cron", "subagent"})
 _SOURCE = "tool"
 _END = "session_reset"
 _PATIENCE_S = 600.0
@@ -80,7 +86,7 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def covered(row: Mapping[str, Any], mark: Mark) -> Row:
+def covered(row: Mapping[str, Any], mark: Mark, *, as_subagent: bool = True) -> Row:
     """Return the columns of a row that differ in transit, with their values then."""
     ended = row.get("ended_at")
     cover: Row = {
@@ -99,7 +105,29 @@ def covered(row: Mapping[str, Any], mark: Mark) -> Row:
     was = encode_row({name: row[name] for name in (*values, "model_config")})
     facts = {"way": mark.way.value, "token": mark.token, "at": mark.at}
     facts |= {"upto": mark.upto, "pid": mark.pid, "was": was}
-    return {**values, "model_config": json.dumps({"_delegate_from": _NOBODY, _KEY: facts})}
+    disguise = {_STARTER: _NOBODY} if as_subagent else {}
+    return {**values, "model_config": json.dumps({**disguise, _KEY: facts})}
+
+
+def _disguised(conn: sqlite3.Connection, row: Mapping[str, Any], mark: Mark) -> Row:
+    """Return the columns in transit that keep the session's messages in or out of the indexes."""
+    excluded = row["source"] in _UNINDEXED or _is_subagent(row["model_config"])
+    return covered(row, mark, as_subagent=excluded or not _index_knows_subagents(conn))
+
+
+def _is_subagent(config: Any) -> bool:
+    decoded = decode_json(config)
+    return isinstance(decoded, dict) and decoded.get(_STARTER) is not None
+
+
+def _index_knows_subagents(conn: sqlite3.Connection) -> bool:
+    """Return whether an index of the file depends on which sessions are subagents'."""
+    found = conn.execute(
+        "SELECT 1 FROM main.sqlite_master WHERE type IN ('view', 'trigger') "
+        "AND name LIKE 'messages_fts%' AND instr(sql, ?) LIMIT 1",
+        (_STARTER,),
+    )
+    return found.fetchone() is not None
 
 
 def read_mark(config: Any) -> Mark | None:
@@ -166,7 +194,7 @@ def hide(conn: sqlite3.Connection, ids: Collection[str], mark: Mark) -> None:
         (*ids, *ids),
     )
     for row in rows_by_id(conn, "sessions", "id", list(ids)):
-        _overwrite(conn, row["id"], covered(row, mark))
+        _overwrite(conn, row["id"], _disguised(conn, row, mark))
 
 
 def insert_hidden(conn: sqlite3.Connection, row: Row, mark: Mark) -> None:
@@ -174,7 +202,7 @@ def insert_hidden(conn: sqlite3.Connection, row: Row, mark: Mark) -> None:
     present = insertable(conn, "sessions")
     whole: Row = {name: 0 for name in ("archived", "hidden", "pinned") if name in present}
     whole |= {"model_config": None, **row}
-    insert_row(conn, "sessions", present, {**whole, **covered(whole, mark)})
+    insert_row(conn, "sessions", present, {**whole, **_disguised(conn, whole, mark)})
 
 
 def reveal(conn: sqlite3.Connection, ids: Collection[str]) -> dict[str, str]:

@@ -232,11 +232,12 @@ def _remarked(config: Any, new_ids: Mapping[str, str]) -> Any:
         return config
     try:
         decoded = json.loads(config)
-    except ValueError:
+    except (ValueError, RecursionError):
         return config
     if not isinstance(decoded, dict):
         return config
-    moved = {n: new_ids[decoded[n]] for n in _MARKERS if decoded.get(n) in new_ids}
+    named = {n: decoded[n] for n in _MARKERS if isinstance(decoded.get(n), str)}
+    moved = {n: new_ids[named[n]] for n in named if named[n] in new_ids}
     return json.dumps({**decoded, **moved}) if moved else config
 
 

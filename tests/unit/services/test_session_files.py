@@ -1,6 +1,7 @@
 """What leaves the home: secrets, documents; what comes in: files of several shapes."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,6 +67,28 @@ def test_what_names_a_session_stays() -> None:
 )
 def test_names_of_documents(title: str | None, name: str) -> None:
     assert file_name("s1", title) == name
+
+
+@pytest.mark.parametrize("session_id", ["L" * 3_000, "con", "NUL.x", ".hidden", "a:b", "旅", "-f"])
+def test_any_id_gives_a_file_name_of_its_own(session_id: str, tmp_path: Path) -> None:
+    name = file_name(session_id, "x" * 300)
+    (tmp_path / name).write_text("it can be written")
+
+    assert len(name) < 200
+    assert name[0] == "_"
+    assert name != file_name(session_id + "b", "x" * 300)
+    assert file_name("a:b", None) != file_name("a_b", None) == "a_b.md"
+
+
+def test_an_id_that_is_too_long_is_named_for_each_session() -> None:
+    long = [{"id": letter * 3_000, "source": "cli", "messages": []} for letter in "LM"]
+    with pytest.raises(ImportRefusedError) as caught:
+        plan_import(None, [long[0], {"id": "fine", "source": "cli"}, long[1]])
+
+    lines = caught.value.detail.split("\n")
+    why = "its id has 3,000 characters, and at most 200 are accepted."
+    assert lines == [f"Session 1 ({'L' * 60}…): {why}", f"Session 3 ({'M' * 60}…): {why}"]
+    assert plan_import(None, [{"id": "L" * 200, "source": "cli"}]).sessions
 
 
 @given(st.text(), st.text())

@@ -37,7 +37,7 @@ def test_what_is_typed_is_read(key: str, typed: str, value: Any) -> None:
         ("session_reset.mode", "weekly", "Set one of none, idle, daily, both."),
         ("session_reset.at_hour", "24", "Set a whole number from 0 to 23."),
         ("session_reset.at_hour", "4.5", "Set a whole number from 0 to 23."),
-        ("session_reset.idle_minutes", "0", "Set a whole number from 1 on."),
+        ("session_reset.idle_minutes", "0", "Set a whole number from 1 to 52560000."),
         ("agent.max_turns", "true", "Set a whole number from 1 to 1000."),
         ("agent.restart_drain_timeout", "nan", "Set a number from 0 to 3600."),
         ("streaming.enabled", "maybe", "Set true or false."),
@@ -52,7 +52,7 @@ def test_what_makes_no_sense_is_said_with_what_would(key: str, typed: str, hint:
     with pytest.raises(InvalidValueError) as caught:
         OPTIONS[key].parse(typed)
     assert caught.value.key == key
-    assert caught.value.title.startswith(f"“{OPTIONS[key].label}” cannot be")
+    assert caught.value.title.startswith(f"“{OPTIONS[key].label}” ({key}) cannot be")
     assert caught.value.detail
     assert caught.value.hint.startswith(hint)
 

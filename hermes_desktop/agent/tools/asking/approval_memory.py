@@ -95,7 +95,7 @@ class ApprovalStore:
             kept = json.loads((self._folder / "allowed.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             log.warning("What was allowed for always cannot be read (%s) and does not count", error)
             return {}
         return kept if isinstance(kept, dict) else {}
