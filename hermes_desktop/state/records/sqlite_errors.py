@@ -23,7 +23,7 @@ _LOOK = "Try again; if that does not help, look what `hermes-desktop sessions he
 """For errors that need not mean damage; going back to a snapshot would lose messages."""
 
 _TOO_MUCH = ("pattern too complex", "too large", "too many SQL variables", "stack overflow")
-_DAMAGE = ("corrupt", "checksum", "malformed", "missing row")
+_DAMAGE = ("corrupt", "checksum", "malformed", "missing row", "file format")
 
 
 class MissingSessionError(NotFoundError, sqlite3.IntegrityError):
