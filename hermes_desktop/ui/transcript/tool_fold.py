@@ -114,7 +114,7 @@ def words_for(call: ToolCall, state: CallState | None, now: float) -> FoldWords:
     end = call.why
     if call.result is not None:
         mark = "ok" if call.ok else "failed"
-        seconds = state.seconds if state is not None and state.seconds else seconds
+        seconds = seconds if state is None or state.running else state.seconds
     elif state is not None and not state.running:
         mark = "ok" if state.ok else "failed"
         seconds = state.seconds or None
