@@ -234,7 +234,7 @@ class ChatPage(QWidget):
         busy = self._ledger.busy(shown.ids)
         summary = shown.summary
         waits_for = self._ledger.waits_for(shown.ids)
-        self.composer.set_running(busy == "running" or bool(waits_for))
+        self.composer.set_running(busy in {"running", "asking"} or bool(waits_for))
         self.place.say_waiting(waits_for)
         if summary is not None:
             italic = not summary.title
@@ -254,7 +254,7 @@ class ChatPage(QWidget):
         self.title_changed.emit(_window_title(shown))
         state: ChatState = ""
         if busy:
-            state = "working" if busy == "running" else "queued"
+            state = "working" if busy == "running" else busy
         elif summary is not None and not self._ledger.seen & shown.ids:
             state = "live" if is_live(summary, self._clock.time()) else ""
         self.header.set_state(state)

@@ -12,6 +12,7 @@ from hermes_desktop.core.events import (
     TurnQueued,
     TurnStarted,
 )
+from hermes_desktop.core.pending_requests import PendingRequests, RequestEvent
 from hermes_desktop.ui.transcript.call_states import CallState, note_call
 
 
@@ -46,7 +47,7 @@ class TurnLedger:
 
     def __init__(self) -> None:
         self._turns: dict[str, LedgerTurn] = {}
-        self._asking: dict[str, set[str]] = {}
+        self._requests = PendingRequests()
         self.seen: set[str] = set()
         """Sessions that had a turn here, so that their activity is not another program's."""
 
@@ -87,21 +88,20 @@ class TurnLedger:
             state = note_call(turn.calls, event, now)
             if isinstance(event, ToolStarted):
                 # The approval request may arrive before the event of the tool that requests it.
-                state.asked = event.name in self._asking.get(turn.session_id, ())
+                state.asked = event.name in self._requests.tools(turn.session_id)
                 turn.pieces.clear()
         return turn
 
-    def asked(self, session_id: str, tool: str, *, waits: bool) -> list[LedgerTurn]:
-        """Record that a running tool waits for an approval or got it; return the affected turns."""
-        if waits:
-            self._asking.setdefault(session_id, set()).add(tool)
-        else:
-            self._asking.pop(session_id, None)
-        turns = [turn for turn in self.of({session_id}) if turn.state == "running"]
-        for call in (call for turn in turns for call in turn.calls):
-            if call.running and (call.name == tool or not waits):
-                call.asked = waits
-        return turns
+    def follow_request(self, event: RequestEvent, now: float) -> None:
+        """Record that a running tool waits for the user, or that it no longer does."""
+        self._requests.follow(event)
+        tools = self._requests.tools(event.session_id)
+        for turn in self.of({event.session_id}):
+            for call in turn.calls:
+                asked = call.running and call.name in tools
+                if call.asked and not asked:
+                    call.started_at = now  # the user's time is no part of its duration
+                call.asked = asked
 
     def finished(self, event: TurnFinished) -> LedgerTurn | None:
         """Record the end of a turn; only a failed one is kept, to show the reason again later."""
@@ -120,11 +120,12 @@ class TurnLedger:
         """Return the turns of a session known under these ids, oldest first."""
         return [turn for turn in self._turns.values() if turn.session_id in session_ids]
 
-    def busy(self, session_ids: Collection[str]) -> Literal["", "queued", "running"]:
-        """Return whether a reply is being written or a message is queued."""
+    def busy(self, session_ids: Collection[str]) -> Literal["", "queued", "running", "asking"]:
+        """Return whether a reply is written or waits for the user, or a message is queued."""
         states = {turn.state for turn in self.of(session_ids)}
         if "running" in states:
-            return "running"
+            asking = self._requests.session_ids & frozenset(session_ids)
+            return "asking" if asking else "running"
         return "queued" if "queued" in states else ""
 
     def waits_for(self, session_ids: Collection[str]) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import (
     QApplication,
     QLineEdit,
@@ -20,6 +20,7 @@ from hermes_desktop.ui.sessions.session_list_model import (
     ENTRY_ROLE,
     RUNNING_ROLE,
     TIME_ROLE,
+    WAITING_ROLE,
     line_of,
 )
 from hermes_desktop.ui.widgets.resource_files import pixmap
@@ -138,6 +139,11 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setFont(base_font)
         painter.setPen(QColor(quiet))
         painter.drawText(where.time, _edge(option.direction, leading=False), time_text)
+        if index.data(WAITING_ROLE):
+            words = self.tr("Waits for your answer")
+            _draw_line(painter, where.second, words, palette.warning, leading)
+            _paint_ring(painter, where.dot, palette)
+            return
         _draw_line(painter, where.second, second_line(summary), quiet, leading)
         if index.data(RUNNING_ROLE):
             _paint_dot(painter, where.dot, palette)
@@ -249,4 +255,10 @@ def _draw_line(painter: QPainter, rect: QRect, text: str, colour: str, edge: int
 def _paint_dot(painter: QPainter, rect: QRect, palette: Palette) -> None:
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(palette.accent))
+    painter.drawEllipse(rect)
+
+
+def _paint_ring(painter: QPainter, rect: QRect, palette: Palette) -> None:
+    painter.setPen(QPen(QColor(palette.warning), 1.5))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawEllipse(rect)

@@ -32,6 +32,7 @@ Index = QModelIndex | QPersistentModelIndex
 ENTRY_ROLE = int(Qt.ItemDataRole.UserRole) + 1
 RUNNING_ROLE = int(Qt.ItemDataRole.UserRole) + 2
 TIME_ROLE = int(Qt.ItemDataRole.UserRole) + 3
+WAITING_ROLE = int(Qt.ItemDataRole.UserRole) + 4
 _ROOT = QModelIndex()
 
 
@@ -55,12 +56,14 @@ class SessionListModel(QAbstractTableModel):
         self._total = 0
         self._asked_at = -1
         self._running: frozenset[str] = frozenset()
+        self._waiting: frozenset[str] = frozenset()
         self._answers: dict[int, Callable[[SessionSummary], Any]] = {
             int(Qt.ItemDataRole.DisplayRole): lambda summary: line_of(summary.label),
             int(Qt.ItemDataRole.EditRole): lambda summary: summary.title or "",
             int(Qt.ItemDataRole.ToolTipRole): self._tool_tip,
             int(Qt.ItemDataRole.AccessibleTextRole): self._accessible_text,
             RUNNING_ROLE: self._runs,
+            WAITING_ROLE: self._waits,
             TIME_ROLE: self._brief_time,
         }
 
@@ -95,6 +98,15 @@ class SessionListModel(QAbstractTableModel):
         """Mark the sessions in which a turn runs."""
         changed = self._running ^ session_ids
         self._running = session_ids
+        self._tell_changed_sessions(changed)
+
+    def show_waiting(self, session_ids: frozenset[str]) -> None:
+        """Mark the sessions in which the assistant waits for the user."""
+        changed = self._waiting ^ session_ids
+        self._waiting = session_ids
+        self._tell_changed_sessions(changed)
+
+    def _tell_changed_sessions(self, changed: frozenset[str]) -> None:
         for row, entry in enumerate(self._entries):
             if isinstance(entry, SessionEntry) and (
                 entry.summary.id in changed or entry.summary.root_id in changed
@@ -217,7 +229,9 @@ class SessionListModel(QAbstractTableModel):
             parts.append(self._words.spoken(summary.last_active))
         if summary.pinned:
             parts.append("pinned")
-        if self._runs(summary):
+        if self._waits(summary):
+            parts.append("waits for your answer")
+        elif self._runs(summary):
             parts.append("a reply is being written")
         return ", ".join(parts)
 
@@ -231,6 +245,9 @@ class SessionListModel(QAbstractTableModel):
             return ""
         say = self._words.brief if self._headings else self._words.alone
         return say(summary.last_active)
+
+    def _waits(self, summary: SessionSummary) -> bool:
+        return not self._waiting.isdisjoint((summary.id, summary.root_id))
 
     def _runs(self, summary: SessionSummary) -> bool:
         return summary.id in self._running or summary.root_id in self._running

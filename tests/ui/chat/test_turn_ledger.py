@@ -1,6 +1,14 @@
 """What is going on in sessions that nobody looks at."""
 
-from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued, TurnStarted
+from hermes_desktop.core.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    ToolStarted,
+    TurnDelta,
+    TurnFinished,
+    TurnQueued,
+    TurnStarted,
+)
 from hermes_desktop.ui.chat.turn_ledger import TurnLedger
 
 
@@ -42,3 +50,26 @@ def test_unknown_turns_are_ignored() -> None:
     assert ledger.delta(TurnDelta("x", "s", "text")) is None
     assert ledger.finished(TurnFinished("x", "k", "s", None, "done")) is None
     ledger.forget("x")
+
+
+def test_a_call_counts_from_the_moment_it_was_allowed() -> None:
+    ledger = TurnLedger()
+    turn = ledger.started(TurnStarted("t", "k", "s", "Hi"), 1.0)
+    request = ApprovalRequested("r", "k", "s", "desktop", "terminal", "rm", "/", (), (), 60.0)
+    ledger.follow_request(request, 2.0)
+    ledger.tool(ToolStarted("t", "s", "c", "terminal"), 2.0)
+    assert turn.calls[0].asked
+    assert ledger.busy({"s"}) == "asking"
+    ledger.follow_request(ApprovalResolved("r", "k", "s", "once", "answered"), 50.0)
+    assert (turn.calls[0].asked, turn.calls[0].started_at) == (False, 50.0)
+    assert ledger.busy({"s"}) == "running"
+
+
+def test_the_answer_to_one_of_two_requests_leaves_the_other_waiting() -> None:
+    ledger = TurnLedger()
+    ledger.started(TurnStarted("t", "k", "s", "Hi"), 1.0)
+    for number in ("1", "2"):
+        request = ApprovalRequested(number, "k", "s", "", "read_file", "/a", "/", (), (), 60.0)
+        ledger.follow_request(request, 2.0)
+    ledger.follow_request(ApprovalResolved("1", "k", "s", "once", "answered"), 3.0)
+    assert ledger.busy({"s"}) == "asking"

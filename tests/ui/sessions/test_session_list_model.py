@@ -8,7 +8,11 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from hermes_desktop.ui.sessions.session_delegate import HEADING_HEIGHT, ROW_HEIGHT
-from hermes_desktop.ui.sessions.session_list_model import RUNNING_ROLE, SessionListModel
+from hermes_desktop.ui.sessions.session_list_model import (
+    RUNNING_ROLE,
+    WAITING_ROLE,
+    SessionListModel,
+)
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
 from hermes_desktop.ui.words.day_words import words_for
 from tests.fakes.session_pages import NOON, summary
@@ -151,6 +155,20 @@ def test_screen_readers_hear_the_whole_row(model) -> None:
     assert text.startswith("Telegram, Session 1, 1 message, today ")
     assert text.endswith("a reply is being written")
     assert model.data(index, RUNNING_ROLE) is True
+
+
+def test_a_session_that_waits_for_the_user_says_so_and_not_that_it_is_written(model) -> None:
+    model.show_rows([summary(1), summary(2)], WORDS, total=2)
+    index = model.index(1, 0)
+    ids = frozenset({model.summary_at(index).id})
+    model.show_running(ids)
+    model.show_waiting(ids)
+    text = model.data(index, Qt.ItemDataRole.AccessibleTextRole)
+    assert text.endswith("waits for your answer")
+    assert "written" not in text
+    assert [model.data(model.index(row, 0), WAITING_ROLE) for row in (1, 2)] == [True, False]
+    model.show_waiting(frozenset())
+    assert model.data(index, Qt.ItemDataRole.AccessibleTextRole).endswith("being written")
 
 
 def test_more_is_asked_for_once_per_answer(qapp) -> None:

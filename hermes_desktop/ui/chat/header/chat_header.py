@@ -34,17 +34,19 @@ from hermes_desktop.ui.widgets.theme import RADIUS_BUTTON, Theme
 _TITLE_INSET = 6
 """Between the edge of the title's button and its text, which aligns with the messages."""
 
-ChatState = Literal["", "live", "working", "queued"]
+ChatState = Literal["", "live", "working", "asking", "queued"]
 _WORDS: dict[ChatState, str] = {
     "": "",
     "live": "● live",
     "working": "● writing…",
+    "asking": "○ waits for your answer",
     "queued": "○ waiting",
 }
 _TIPS: dict[ChatState, str] = {
     "": "",
     "live": "Another program was active in this session a moment ago.",
     "working": "A reply is being written.",
+    "asking": "The assistant waits for your answer.",
     "queued": "A message waits for its turn.",
 }
 
@@ -248,7 +250,8 @@ class ChatHeader(QWidget):
         self.back.setIcon(icon("back", colours))
         self.more.setIcon(icon("more", colours))
         tint(self.facts, colours.secondary_text)
-        tint(self.state, colours.ok if self._state == "live" else colours.accent)
+        state = {"live": colours.ok, "asking": colours.warning}.get(self._state, colours.accent)
+        tint(self.state, state)
         self.title.update()
 
     @override
