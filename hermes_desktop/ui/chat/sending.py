@@ -98,7 +98,7 @@ class Sending(QObject):
 
     def retry(self, turn_id: str, prompt: str) -> None:
         """Send the prompt of a failed turn again."""
-        self._ledger.forget(turn_id)
+        self._ledger.retry(turn_id)
         if self._composer.text.strip() == prompt.strip():
             self._composer.clear()
         self.send(prompt, again=True)

@@ -24,6 +24,7 @@ class LedgerTurn:
         started_at: Epoch seconds of the start, or of the queueing before that.
         reason: The other program that it waits for, as a sentence; "" for a reply of this one.
         begun: Whether it was started and not only queued.
+        retried: Whether its prompt was sent again after it failed.
         floor_id: Its rows have greater ids; None while unknown.
         pieces: The deltas so far, neighbors of one kind joined.
         calls: The states of its tool calls.
@@ -36,6 +37,7 @@ class LedgerTurn:
     state: Literal["queued", "running", "finished"] = "queued"
     reason: str = ""
     begun: bool = False
+    retried: bool = False
     floor_id: int | None = None
     pieces: list[TurnDelta] = field(default_factory=list)
     calls: list[CallState] = field(default_factory=list)
@@ -43,7 +45,7 @@ class LedgerTurn:
 
 
 class TurnLedger:
-    """A registry of running turns, and of failed ones until a new turn follows them."""
+    """A registry of running turns, and of failed ones until their message is sent again."""
 
     def __init__(self) -> None:
         self._turns: dict[str, LedgerTurn] = {}
@@ -133,6 +135,12 @@ class TurnLedger:
         waiting = (turn.reason for turn in self.of(session_ids) if turn.state == "queued")
         return next((reason for reason in waiting if reason), "")
 
+    def retry(self, turn_id: str) -> None:
+        """Drop a failed turn once the turn that repeats it is known."""
+        turn = self._turns.get(turn_id)
+        if turn is not None:
+            turn.retried = True
+
     def forget(self, turn_id: str) -> None:
         """Drop a failed turn that is no longer needed."""
         self._turns.pop(turn_id, None)
@@ -147,8 +155,10 @@ class TurnLedger:
     def _open(self, event: TurnQueued | TurnStarted, now: float) -> LedgerTurn:
         turn = self._turns.get(event.turn_id)
         if turn is None:
-            for old in self.of({event.session_id}):
-                if old.state == "finished":
+            failed = [old for old in self.of({event.session_id}) if old.state == "finished"]
+            kept = [old for old in failed if not old.retried and _is_stored(old)][-_MOST_FAILED:]
+            for old in failed:
+                if old not in kept:
                     self.forget(old.turn_id)
             turn = LedgerTurn(event.turn_id, event.session_id, event.prompt, now)
             self._turns[event.turn_id] = turn
@@ -156,6 +166,13 @@ class TurnLedger:
 
 
 _JOIN_ABOVE = 64
+_MOST_FAILED = 20
+"""How many failures of one session are remembered."""
+
+
+def _is_stored(turn: LedgerTurn) -> bool:
+    """Return whether the session holds the prompt; otherwise it is back in the message field."""
+    return turn.finished is not None and turn.finished.stored
 
 
 def _joined(pieces: list[TurnDelta]) -> list[TurnDelta]:

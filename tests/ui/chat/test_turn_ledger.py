@@ -28,12 +28,25 @@ def test_a_turn_from_its_queue_to_its_end() -> None:
     assert ledger.seen == {"s"}
 
 
-def test_failures_stay_until_something_new_begins() -> None:
+def test_a_failure_stays_until_its_message_is_sent_again() -> None:
     ledger = TurnLedger()
     ledger.started(TurnStarted("t", "k", "s", "Hi"), 1.0)
     ledger.finished(TurnFinished("t", "k", "s", 5, "failed", error_title="No."))
+    ledger.started(TurnStarted("u", "k", "s", "Something else"), 2.0)
+    assert [turn.turn_id for turn in ledger.of({"s"})] == ["t", "u"]
+    ledger.finished(TurnFinished("u", "k", "s", 7, "done"))
     assert [turn.turn_id for turn in ledger.of({"s"})] == ["t"]
-    ledger.started(TurnStarted("u", "k", "s", "Again"), 2.0)
+    ledger.retry("t")
+    assert [turn.turn_id for turn in ledger.of({"s"})] == ["t"], "it is not sent yet"
+    ledger.started(TurnStarted("v", "k", "s", "Hi"), 3.0)
+    assert [turn.turn_id for turn in ledger.of({"s"})] == ["v"]
+
+
+def test_a_message_that_was_not_stored_leaves_with_the_next_one() -> None:
+    ledger = TurnLedger()
+    ledger.started(TurnStarted("t", "k", "s", "Hi"), 1.0)
+    ledger.finished(TurnFinished("t", "k", "s", None, "failed", stored=False))
+    ledger.started(TurnStarted("u", "k", "s", "Hi"), 2.0)
     assert [turn.turn_id for turn in ledger.of({"s"})] == ["u"]
 
 
