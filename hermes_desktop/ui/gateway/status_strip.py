@@ -13,7 +13,7 @@ from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, Theme
 from hermes_desktop.ui.words.gateway_words import explained, shape_of, status_text
 from hermes_desktop.ui.words.platform_words import brief, for_strip
 
-_HEIGHT = 28
+_LEAST_HEIGHT = 28
 
 
 class StatusStrip(QWidget):
@@ -31,7 +31,7 @@ class StatusStrip(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.setFixedHeight(_HEIGHT)
+        self.setFixedHeight(max(_LEAST_HEIGHT, self.fontMetrics().height() + 2 * SPACE_4))
         self.line = GatewayLine(theme)
         self.context = ContextGauge(theme)
         self._model = QLabel()

@@ -36,10 +36,11 @@ from hermes_desktop.ui.words.source_names import source_icon, source_name
 from hermes_desktop.ui.words.text_direction import is_right_to_left
 
 Index = QModelIndex | QPersistentModelIndex
-ROW_HEIGHT = 56
-HEADING_HEIGHT = 32
+_LEAST_ROW = 56
+_LEAST_HEADING = 32
 _ICON = 20
 _DOT = 8
+_GAP = 2
 _PIN = 14
 _TITLE_MAX = 200
 _UNTITLED = "Untitled session"
@@ -72,7 +73,7 @@ class SessionDelegate(QStyledItemDelegate):
     @override
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         heading = isinstance(index.data(ENTRY_ROLE), HeadingEntry)
-        return QSize(200, HEADING_HEIGHT if heading else ROW_HEIGHT)
+        return QSize(200, heading_height(option.font) if heading else row_height(option.font))
 
     @override
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -149,6 +150,16 @@ class SessionDelegate(QStyledItemDelegate):
             _paint_dot(painter, where.dot, palette)
 
 
+def row_height(font: QFont) -> int:
+    """Return the height of a session's row in pixels: two lines and padding."""
+    return max(_LEAST_ROW, 2 * QFontMetrics(font).height() + _GAP + 2 * SPACE_8)
+
+
+def heading_height(font: QFont) -> int:
+    """Return the height of a heading in pixels."""
+    return max(_LEAST_HEADING, QFontMetrics(font).height() + SPACE_12)
+
+
 def paint_ground(painter: QPainter, option: QStyleOptionViewItem, palette: Palette) -> None:
     """Paint a row's background if the row is selected or under the pointer."""
     state: QStyle.StateFlag = option.state
@@ -181,11 +192,11 @@ def geometry(
     line = metrics.height()
     left = rect.left() + SPACE_12
     right = rect.right() - SPACE_12
-    top = rect.top() + (rect.height() - 2 * line - 2) // 2
+    top = rect.top() + (rect.height() - 2 * line - _GAP) // 2
     text_left = left + _ICON + SPACE_8 + 2
     time_width = metrics.horizontalAdvance(time_text) + 2 if time_text else 0
     title_right = right - (time_width + SPACE_8 if time_width else 0)
-    second_top = top + line + 2
+    second_top = top + line + _GAP
     dot_left = right - _DOT
     parts = RowGeometry(
         icon=QRect(left, top + (line - _ICON) // 2, _ICON, _ICON),

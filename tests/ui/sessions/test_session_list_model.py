@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from hermes_desktop.ui.sessions.session_delegate import HEADING_HEIGHT, ROW_HEIGHT
+from hermes_desktop.ui.sessions.session_delegate import heading_height, row_height
 from hermes_desktop.ui.sessions.session_list_model import (
     RUNNING_ROLE,
     WAITING_ROLE,
@@ -109,8 +109,19 @@ def test_heights_follow_the_kind_of_line(view, model) -> None:
     for shown in (rows, rows[5:30], newest_first([*rows[30:], *rows[:5]]), rows):
         view.show_rows(shown, WORDS, total=len(shown))
         for row in range(model.rowCount()):
-            height = HEADING_HEIGHT if model.is_heading(row) else ROW_HEIGHT
-            assert view.rowHeight(row) == height
+            high = heading_height if model.is_heading(row) else row_height
+            assert view.rowHeight(row) == high(view.font())
+
+
+def test_heights_follow_the_font(view, model) -> None:
+    view.show_rows([summary(1), summary(2)], WORDS, total=2)
+    small = view.rowHeight(1)
+    font = view.font()
+    font.setPointSizeF(16)
+    view.setFont(font)
+    assert small == 56
+    assert view.rowHeight(1) >= 2 * view.fontMetrics().height() + 16
+    assert view.rowHeight(0) > view.fontMetrics().height()
 
 
 def test_headings_cannot_be_chosen_and_keys_step_over_them(qtbot, view, model) -> None:

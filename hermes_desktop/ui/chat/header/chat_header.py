@@ -28,7 +28,7 @@ from hermes_desktop.ui.widgets.centered_column import SIDE
 from hermes_desktop.ui.widgets.leading_text import draw_text
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.resource_files import icon, icon_size
-from hermes_desktop.ui.widgets.section_parts import LeadingLabel
+from hermes_desktop.ui.widgets.section_parts import ElidedLabel
 from hermes_desktop.ui.widgets.theme import RADIUS_BUTTON, Theme
 
 _TITLE_INSET = 6
@@ -126,11 +126,9 @@ class ChatHeader(QWidget):
         self.edit = QLineEdit(self)
         self.edit.setAccessibleName(self.tr("Session title"))
         self.edit.setMaxLength(200)
-        self.facts = LeadingLabel(parent=self)
-        self.facts.setWordWrap(False)
+        self.facts = ElidedLabel(parent=self)
         self.state = QLabel(self)
         self.state.setTextFormat(Qt.TextFormat.PlainText)
-        self.facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._titles = QStackedLayout()
         self._arrange()
         self._connect()
