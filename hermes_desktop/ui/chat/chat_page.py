@@ -65,6 +65,7 @@ class ChatPage(QWidget):
         session_wanted: Show this session and focus the composer.
         title_changed: The title of the shown session changed; "" if none is shown.
         shown_changed: Another session is shown, or the new chat on the page got its id.
+        drafts_changed: The drafts of the sessions that are not shown, by the root of each.
     """
 
     session_opened = Signal(str)
@@ -74,6 +75,7 @@ class ChatPage(QWidget):
     session_wanted = Signal(str)
     title_changed = Signal(str)
     shown_changed = Signal()
+    drafts_changed = Signal(object)
 
     def __init__(
         self,
@@ -364,6 +366,7 @@ class ChatPage(QWidget):
         self._turns.not_stored.connect(self._not_stored)
         self._sending.begun.connect(self._begun)
         self._sending.taken.connect(self._message_taken)
+        self._sending.drafts_changed.connect(self.drafts_changed)
         self.context.changed.connect(lambda _: self._tell())
         bridge.sessions_changed.connect(self._sessions_changed)
         for news in (bridge.store_condition_changed, bridge.settings_changed):

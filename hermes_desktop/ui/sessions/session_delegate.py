@@ -17,6 +17,7 @@ from typing_extensions import override
 from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.ui.sessions.list_entries import HeadingEntry, SessionEntry
 from hermes_desktop.ui.sessions.session_list_model import (
+    DRAFT_ROLE,
     ENTRY_ROLE,
     RUNNING_ROLE,
     TIME_ROLE,
@@ -145,7 +146,12 @@ class SessionDelegate(QStyledItemDelegate):
             _draw_line(painter, where.second, words, palette.warning, leading)
             _paint_ring(painter, where.dot, palette)
             return
-        _draw_line(painter, where.second, second_line(summary), quiet, leading)
+        draft = index.data(DRAFT_ROLE)
+        if draft:
+            words = self.tr("Draft: {}").format(draft)
+            _draw_line(painter, where.second, words, palette.accent, leading)
+        else:
+            _draw_line(painter, where.second, second_line(summary), quiet, leading)
         if index.data(RUNNING_ROLE):
             _paint_dot(painter, where.dot, palette)
 

@@ -1,5 +1,6 @@
 """The left side of the window: filter, sources, sessions by day, hits, and empty sessions."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -345,6 +346,10 @@ class SessionPane(QWidget):
     def _request(self, event: RequestEvent) -> None:
         self._requests.follow(event)
         self._model.show_waiting(self._requests.session_ids)
+
+    def show_drafts(self, drafts: Mapping[str, str]) -> None:
+        """Show which sessions have an unsent message, by the root of each."""
+        self._model.show_drafts(drafts)
 
     def fill_source_menu(self) -> QMenu:
         """Fill the menu of sources, with the number of sessions of each, and return it."""
