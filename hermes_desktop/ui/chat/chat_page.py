@@ -243,7 +243,7 @@ class ChatPage(QWidget):
             used = self.context.used
             self.header.set_words(
                 title_of(summary),
-                facts_of(summary, used),
+                facts_of(summary, used, answering=self._model),
                 renameable=True,
                 italic=italic,
                 tip=tip_of(summary, used, self._model),

@@ -73,8 +73,14 @@ class StatusStrip(QWidget):
 
     def show_readiness(self, readiness: ChatReadiness) -> None:
         """Show the model, or the reason why none is available."""
-        self._model.setText(readiness.model if readiness.ready else readiness.title.rstrip("."))
-        self._model.setToolTip("" if readiness.ready else readiness.hint)
+        before = readiness.answered_before
+        words, tip = readiness.title.rstrip("."), readiness.hint
+        if readiness.ready:
+            words = self.tr("next: {}").format(readiness.model) if before else readiness.model
+            tip = self.tr("The next message goes to {}. {} answered so far.")
+            tip = tip.format(readiness.model, before) if before else ""
+        self._model.setText(words)
+        self._model.setToolTip(tip)
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
