@@ -102,8 +102,10 @@ class StatusBoard:
 
     def follow_requests(self, bus: EventBus) -> None:
         """Count the turns that wait for the user."""
-        for kind in (ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered):
-            bus.subscribe(kind, self._note_request)
+        bus.subscribe(ApprovalRequested, self._note_request)
+        bus.subscribe(ApprovalResolved, self._note_request)
+        bus.subscribe(QuestionAsked, self._note_request)
+        bus.subscribe(QuestionAnswered, self._note_request)
 
     def _note_request(self, event: RequestEvent) -> None:
         self._requests.follow(event)

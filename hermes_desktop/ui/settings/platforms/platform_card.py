@@ -134,6 +134,7 @@ class PlatformCard(Block):
         self.column.addWidget(self.head)
         self.trouble = MessageLine(context.theme)
         self._trouble_holder = padded(self.trouble)
+        self._trouble_holder.setContentsMargins(0, 0, 0, SPACE_8)
         self._trouble_holder.hide()
         self.column.addWidget(self._trouble_holder)
         self.head.fold_wanted.connect(lambda: self.show_open(opened=not self._opened))

@@ -172,6 +172,7 @@ class ButtonRow(HeightForWidthWidget):
         taken, high = 0, self.button.line_height
         if self.extra is not None and not self.extra.isHidden():
             size = self.extra.sizeHint()
+            high = max(high, size.height())
             taken = min(size.width() + _GAP, width)
             left = 0 if self.isRightToLeft() else width - size.width()
             top = (high - size.height()) // 2
