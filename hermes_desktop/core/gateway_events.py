@@ -101,6 +101,7 @@ class GatewayStatusChanged:
             platform does not work), ``stopping``, ``attached`` (another gateway has the home).
         detail: One sentence for the user.
         running_turns: How many turns run now, those of the desktop's own chat included.
+        waiting_turns: How many of them wait for the user's answer.
         platforms: The messaging platforms of this gateway, sorted by name.
         other: The other gateway, while there is one.
         refusal: Why it was not started, until it is.
@@ -119,6 +120,7 @@ class GatewayStatusChanged:
     offers_start: bool = False
     undone: UndoneWork | None = None
     since: float | None = field(default=None, compare=False)
+    waiting_turns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,8 @@ class ChatStage:
         view = self.page.view
         wanted = [entry.key for entry in view.window_of_entries.shown]
         live = [item.key for item in view.live.items()]
-        return [item.key for item in view.area.column.items] == wanted + live
+        # A failure stands below its own message, wherever that is.
+        return sorted(item.key for item in view.area.column.items) == sorted(wanted + live)
 
     def dialogs(self) -> list[QDialog]:
         widgets = QApplication.topLevelWidgets()

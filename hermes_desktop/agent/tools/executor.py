@@ -13,6 +13,7 @@ from typing import Any
 from hermes_desktop import plugins
 from hermes_desktop.agent.tools.arguments import read_arguments
 from hermes_desktop.agent.tools.asking.approvals import ApprovalGate
+from hermes_desktop.agent.tools.asking.wait_meter import WaitMeter, measured_by
 from hermes_desktop.agent.tools.base import (
     STOPPED,
     Answer,
@@ -40,7 +41,11 @@ NOT_BEGUN = "The person stopped the turn before this began."
 
 @dataclass(slots=True)
 class _RunningCall:
-    """A running call."""
+    """A running call.
+
+    Attributes:
+        waits: How long it waited for the user, which is no part of its duration.
+    """
 
     call: ToolCall
     tool: Tool | None = None
@@ -48,6 +53,7 @@ class _RunningCall:
     error: str = ""
     subject: str = ""
     began: float = 0.0
+    waits: WaitMeter = field(default_factory=WaitMeter)
     pending: "PendingCall[Answer] | None" = None
 
 
@@ -114,7 +120,8 @@ class ToolBox:
 
             def do() -> Answer:
                 why = _blocked(tool, begun, turn)
-                return {"error": why} if why else tool.run(arguments, context)
+                with measured_by(begun.waits):
+                    return {"error": why} if why else tool.run(arguments, context)
 
             begun.pending = PendingCall(do, f"tool {tool.name}")
         return begun
@@ -144,7 +151,8 @@ class ToolBox:
         answer: Answer = {"error": begun.error}
         if begun.pending is not None:
             answer = self._await(begun, begun.pending, turn)
-        name, seconds = begun.call.name, time.monotonic() - begun.began
+        name = begun.call.name
+        seconds = max(time.monotonic() - begun.began - begun.waits.seconds, 0.0)
         ok = not answer.get("error")
         well = ok and not answer.get("exit_code")  # a command that failed did run
         text = self._text(answer)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hermes_desktop.agent.turns.agent import INTERRUPTED
 from hermes_desktop.agent.types import ModelChoice
@@ -41,6 +41,7 @@ class ChatReadiness:
 
     Attributes:
         model: Name of the model that would answer, "" when there is none.
+        answered_before: Name of another model that answered in the session so far, else "".
         title: What is missing, "" when ready. ``detail`` and ``hint`` belong to it.
     """
 
@@ -49,6 +50,7 @@ class ChatReadiness:
     title: str = ""
     detail: str = ""
     hint: str = ""
+    answered_before: str = ""
 
 
 class DesktopChat:
@@ -105,7 +107,9 @@ class DesktopChat:
                 chosen for it with ``/model`` takes precedence over the one in the settings.
         """
         chosen = {} if session is None else self._adapter.chosen_model(session.root_id)
-        return await self._readers.run(self._readiness, chosen)
+        ready = await self._readers.run(self._readiness, chosen)
+        before = session.model if session is not None else None
+        return replace(ready, answered_before=before) if before and before != ready.model else ready
 
     async def foreign_activity_warning(self, session: SessionSummary) -> str:
         """Return a warning about foreign programs before a session is written to, or "".

@@ -114,6 +114,7 @@ class GatewayHost(PlatformControls):
         self._bus = bus
         self._clock = clock
         self._board = StatusBoard(self._publish, clock.time)
+        self._board.follow_requests(bus)
         self._undone = UndoneWorkWatch(
             setup.paths, self._board.note_undone, every_s=setup.work_look_s
         )

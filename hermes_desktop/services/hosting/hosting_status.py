@@ -5,14 +5,20 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import (
+    ApprovalRequested,
+    ApprovalResolved,
     GatewayState,
     GatewayStatusChanged,
     HostingRefusal,
     OtherGateway,
     PlatformHealth,
+    QuestionAnswered,
+    QuestionAsked,
     UndoneWork,
 )
+from hermes_desktop.core.pending_requests import PendingRequests, RequestEvent
 from hermes_desktop.gateway.runner.runner_state import RunnerReport
 from hermes_desktop.services.hosting.hosting_words import ANOTHER_DESKTOP
 
@@ -58,6 +64,7 @@ class StatusBoard:
         self._since: float | None = None
         self._private = _NOTHING
         self._hosted = _NOTHING
+        self._requests = PendingRequests()
         self._stage: Stage = "idle"
         self._detail = self._note = ""
         self._other: OtherGateway | None = None
@@ -91,6 +98,17 @@ class StatusBoard:
     def note_hosted(self, report: RunnerReport) -> None:
         """Record a report of the runner of the messaging platforms."""
         self._hosted = report
+        self._changed()
+
+    def follow_requests(self, bus: EventBus) -> None:
+        """Count the turns that wait for the user."""
+        bus.subscribe(ApprovalRequested, self._note_request)
+        bus.subscribe(ApprovalResolved, self._note_request)
+        bus.subscribe(QuestionAsked, self._note_request)
+        bus.subscribe(QuestionAnswered, self._note_request)
+
+    def _note_request(self, event: RequestEvent) -> None:
+        self._requests.follow(event)
         self._changed()
 
     def enter(self, stage: Stage, detail: str = "", *, offers_start: bool = False) -> None:
@@ -174,6 +192,7 @@ class StatusBoard:
             state,
             self._note or detail,
             running_turns=turns,
+            waiting_turns=min(turns, len(self._requests.session_ids)),
             platforms=self._hosted.platforms,
             other=self._other,
             refusal=self._refusal,

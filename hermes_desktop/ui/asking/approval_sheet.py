@@ -22,13 +22,14 @@ from typing_extensions import override
 from hermes_desktop.core.events import ApprovalChoice, ApprovalRequested
 from hermes_desktop.ui.asking.countdown import CountdownBar
 from hermes_desktop.ui.asking.request_context import RequestContext
+from hermes_desktop.ui.asking.scrolled_area import ScrolledArea
 from hermes_desktop.ui.asking.session_name import SessionName
 from hermes_desktop.ui.asking.what_box import CommandBox
 from hermes_desktop.ui.widgets.centered_column import put_in_middle
 from hermes_desktop.ui.widgets.flow_row import FlowRow
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel
-from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, Theme
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, Theme
 from hermes_desktop.ui.words.visible_text import visible
 
 ARMED_AFTER_MS = 500
@@ -69,6 +70,7 @@ class ApprovalSheet(QWidget):
         self.place = QLabel()
         self.before = _step_button("‹", self.tr("Previous request"))
         self.next = _step_button("›", self.tr("Next request"))
+        self.area = ScrolledArea(theme, self)
         self.what = CommandBox(theme, self)
         self.why = LeadingLabel()
         self.where = LeadingLabel()
@@ -177,6 +179,8 @@ class ApprovalSheet(QWidget):
 
     def _fill(self, asked: ApprovalRequested, title: str) -> None:
         self.title.setText(title)
+        if self.what.toPlainText() != asked.what:
+            self.area.verticalScrollBar().setValue(0)
         self.what.show_text(asked.what)
         self.why.setText(" ".join(visible(each) for each in asked.why))
         self.where.setText(self.tr("{}, in {}").format(asked.tool, visible(asked.where)))
@@ -200,22 +204,24 @@ class ApprovalSheet(QWidget):
         font.setBold(True)
         self.title.setFont(font)
         head = QHBoxLayout()
-        head.setSpacing(SPACE_4)
+        head.setSpacing(SPACE_8)
         head.addWidget(self.title, 1)
         head.addWidget(self.place)
         head.addWidget(self.before)
         head.addWidget(self.next)
+        head.addWidget(self.left)
+        for widget in (self.session, self.why, self.where):
+            widget.setMinimumHeight(1)  # otherwise the area assumes two lines and scrolls
+        body = self.area.column
+        body.setSpacing(SPACE_8)
+        body.addWidget(self.session)
+        body.addWidget(self.what, 1)
+        body.addWidget(self.why)
+        body.addWidget(self.where)
         column = QVBoxLayout()
         column.setSpacing(SPACE_8)
         column.addLayout(head)
-        column.addWidget(self.session)
-        column.addWidget(self.what, 1)
-        column.addWidget(self.why)
-        foot = QHBoxLayout()
-        foot.setSpacing(SPACE_12)
-        foot.addWidget(self.where, 1)
-        foot.addWidget(self.left, 0, Qt.AlignmentFlag.AlignBottom)
-        column.addLayout(foot)
+        column.addWidget(self.area, 1)
         column.addWidget(self.bar)
         self._make_buttons()
         column.addWidget(self.row)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 from typing_extensions import override
 
 _LEAST_WIDTH = 200
-_LEAST_HEIGHT = 72
+_LEAST_HEIGHT = 24
 SHARE = 0.6
 """Share of the page's height that sheets may take; the transcript shrinks accordingly."""
 
@@ -90,10 +90,11 @@ class SheetContainer(QWidget):
 
     def _fit(self) -> None:
         """Limit the height to the sheets' size hint and to the share; beyond that they scroll."""
-        wanted = self._column.sizeHint().height()
+        wanted, least = self._column.sizeHint().height(), self._column.minimumSize().height()
         if self._column.hasHeightForWidth():
-            wanted = self._column.heightForWidth(max(self._page.width(), 1))
-        least = self._column.minimumSize().height()
+            width = max(self._page.width(), 1)
+            wanted = self._column.heightForWidth(width)
+            least = self._column.minimumHeightForWidth(width)
         self.setMaximumHeight(min(wanted, max(least, int(self._page.height() * SHARE))))
 
     def _follow(self) -> None:

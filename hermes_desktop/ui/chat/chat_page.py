@@ -65,6 +65,7 @@ class ChatPage(QWidget):
         session_wanted: Show this session and focus the composer.
         title_changed: The title of the shown session changed; "" if none is shown.
         shown_changed: Another session is shown, or the new chat on the page got its id.
+        drafts_changed: The drafts of the sessions that are not shown, by the root of each.
     """
 
     session_opened = Signal(str)
@@ -74,6 +75,7 @@ class ChatPage(QWidget):
     session_wanted = Signal(str)
     title_changed = Signal(str)
     shown_changed = Signal()
+    drafts_changed = Signal(object)
 
     def __init__(
         self,
@@ -234,14 +236,14 @@ class ChatPage(QWidget):
         busy = self._ledger.busy(shown.ids)
         summary = shown.summary
         waits_for = self._ledger.waits_for(shown.ids)
-        self.composer.set_running(busy == "running" or bool(waits_for))
+        self.composer.set_running(busy in {"running", "asking"} or bool(waits_for))
         self.place.say_waiting(waits_for)
         if summary is not None:
             italic = not summary.title
             used = self.context.used
             self.header.set_words(
                 title_of(summary),
-                facts_of(summary, used),
+                facts_of(summary, used, answering=self._model),
                 renameable=True,
                 italic=italic,
                 tip=tip_of(summary, used, self._model),
@@ -254,7 +256,7 @@ class ChatPage(QWidget):
         self.title_changed.emit(_window_title(shown))
         state: ChatState = ""
         if busy:
-            state = "working" if busy == "running" else "queued"
+            state = "working" if busy == "running" else busy
         elif summary is not None and not self._ledger.seen & shown.ids:
             state = "live" if is_live(summary, self._clock.time()) else ""
         self.header.set_state(state)
@@ -364,6 +366,7 @@ class ChatPage(QWidget):
         self._turns.not_stored.connect(self._not_stored)
         self._sending.begun.connect(self._begun)
         self._sending.taken.connect(self._message_taken)
+        self._sending.drafts_changed.connect(self.drafts_changed)
         self.context.changed.connect(lambda _: self._tell())
         bridge.sessions_changed.connect(self._sessions_changed)
         for news in (bridge.store_condition_changed, bridge.settings_changed):

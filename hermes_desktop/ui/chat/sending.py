@@ -34,10 +34,12 @@ class Sending(QObject):
     Signals:
         begun: The first message of a new chat, still shown, was accepted; holds its id.
         taken: A message for the shown session was accepted.
+        drafts_changed: The drafts of the sessions that are not shown, by the root of each.
     """
 
     begun = Signal(str)
     taken = Signal()
+    drafts_changed = Signal(object)
 
     def __init__(  # noqa: PLR0913 - what it stands between
         self,
@@ -67,6 +69,7 @@ class Sending(QObject):
         if not before.nothing or self._composer.text:
             self._drafts[before.draft_key] = self._composer.text
         self._composer.set_text(self._drafts.pop(after.draft_key, ""))
+        self._tell_drafts()
 
     def take_drafts(self, drafts: Mapping[str, str]) -> None:
         """Restore drafts that were not sent before the program was started."""
@@ -75,6 +78,11 @@ class Sending(QObject):
         current = self._current()
         if not self._composer.text and not current.nothing:
             self._composer.set_text(self._drafts.pop(current.draft_key, ""))
+        self._tell_drafts()
+
+    def _tell_drafts(self) -> None:
+        drafts = {key: text for key, text in self._drafts.items() if key and text.strip()}
+        self.drafts_changed.emit(drafts)
 
     def _keep_draft(self) -> None:
         self._state.keep_draft(self._current().draft_key, self._composer.text)
@@ -98,7 +106,7 @@ class Sending(QObject):
 
     def retry(self, turn_id: str, prompt: str) -> None:
         """Send the prompt of a failed turn again."""
-        self._ledger.forget(turn_id)
+        self._ledger.retry(turn_id)
         if self._composer.text.strip() == prompt.strip():
             self._composer.clear()
         self.send(prompt, again=True)
@@ -110,6 +118,7 @@ class Sending(QObject):
         else:
             self._drafts.setdefault(session_id, prompt)
             self._state.keep_draft(session_id, self._drafts[session_id])
+            self._tell_drafts()
 
     async def _submit(self, text: str, shown: ShownSession, *, again: bool = False) -> None:
         """Submit a message; it leaves the field only once it is accepted."""
@@ -125,6 +134,7 @@ class Sending(QObject):
             key = "" if begun else shown.draft_key
             self._drafts[key] = self._drafts.get(key, "").removeprefix(text)
             self._state.keep_draft(key, self._drafts[key])
+            self._tell_drafts()
             return
         self._composer.take_out(text)
         if begun:

@@ -12,6 +12,7 @@ from hermes_desktop.core.events import (
     TurnQueued,
     TurnStarted,
 )
+from hermes_desktop.core.pending_requests import PendingRequests, RequestEvent
 from hermes_desktop.ui.transcript.call_states import CallState, note_call
 
 
@@ -23,6 +24,7 @@ class LedgerTurn:
         started_at: Epoch seconds of the start, or of the queueing before that.
         reason: The other program that it waits for, as a sentence; "" for a reply of this one.
         begun: Whether it was started and not only queued.
+        retried: Whether its prompt was sent again after it failed.
         floor_id: Its rows have greater ids; None while unknown.
         pieces: The deltas so far, neighbors of one kind joined.
         calls: The states of its tool calls.
@@ -35,6 +37,7 @@ class LedgerTurn:
     state: Literal["queued", "running", "finished"] = "queued"
     reason: str = ""
     begun: bool = False
+    retried: bool = False
     floor_id: int | None = None
     pieces: list[TurnDelta] = field(default_factory=list)
     calls: list[CallState] = field(default_factory=list)
@@ -42,11 +45,11 @@ class LedgerTurn:
 
 
 class TurnLedger:
-    """A registry of running turns, and of failed ones until a new turn follows them."""
+    """A registry of running turns, and of failed ones until their message is sent again."""
 
     def __init__(self) -> None:
         self._turns: dict[str, LedgerTurn] = {}
-        self._asking: dict[str, set[str]] = {}
+        self._requests = PendingRequests()
         self.seen: set[str] = set()
         """Sessions that had a turn here, so that their activity is not another program's."""
 
@@ -87,21 +90,20 @@ class TurnLedger:
             state = note_call(turn.calls, event, now)
             if isinstance(event, ToolStarted):
                 # The approval request may arrive before the event of the tool that requests it.
-                state.asked = event.name in self._asking.get(turn.session_id, ())
+                state.asked = event.name in self._requests.tools(turn.session_id)
                 turn.pieces.clear()
         return turn
 
-    def asked(self, session_id: str, tool: str, *, waits: bool) -> list[LedgerTurn]:
-        """Record that a running tool waits for an approval or got it; return the affected turns."""
-        if waits:
-            self._asking.setdefault(session_id, set()).add(tool)
-        else:
-            self._asking.pop(session_id, None)
-        turns = [turn for turn in self.of({session_id}) if turn.state == "running"]
-        for call in (call for turn in turns for call in turn.calls):
-            if call.running and (call.name == tool or not waits):
-                call.asked = waits
-        return turns
+    def follow_request(self, event: RequestEvent, now: float) -> None:
+        """Record that a running tool waits for the user, or that it no longer does."""
+        self._requests.follow(event)
+        tools = self._requests.tools(event.session_id)
+        for turn in self.of({event.session_id}):
+            for call in turn.calls:
+                asked = call.running and call.name in tools
+                if call.asked and not asked:
+                    call.started_at = now  # the user's time is no part of its duration
+                call.asked = asked
 
     def finished(self, event: TurnFinished) -> LedgerTurn | None:
         """Record the end of a turn; only a failed one is kept, to show the reason again later."""
@@ -120,17 +122,24 @@ class TurnLedger:
         """Return the turns of a session known under these ids, oldest first."""
         return [turn for turn in self._turns.values() if turn.session_id in session_ids]
 
-    def busy(self, session_ids: Collection[str]) -> Literal["", "queued", "running"]:
-        """Return whether a reply is being written or a message is queued."""
+    def busy(self, session_ids: Collection[str]) -> Literal["", "queued", "running", "asking"]:
+        """Return whether a reply is written or waits for the user, or a message is queued."""
         states = {turn.state for turn in self.of(session_ids)}
         if "running" in states:
-            return "running"
+            asking = self._requests.session_ids & frozenset(session_ids)
+            return "asking" if asking else "running"
         return "queued" if "queued" in states else ""
 
     def waits_for(self, session_ids: Collection[str]) -> str:
         """Return the other program that a message waits for, as a sentence; "" for none."""
         waiting = (turn.reason for turn in self.of(session_ids) if turn.state == "queued")
         return next((reason for reason in waiting if reason), "")
+
+    def retry(self, turn_id: str) -> None:
+        """Drop a failed turn once the turn that repeats it is known."""
+        turn = self._turns.get(turn_id)
+        if turn is not None:
+            turn.retried = True
 
     def forget(self, turn_id: str) -> None:
         """Drop a failed turn that is no longer needed."""
@@ -146,8 +155,10 @@ class TurnLedger:
     def _open(self, event: TurnQueued | TurnStarted, now: float) -> LedgerTurn:
         turn = self._turns.get(event.turn_id)
         if turn is None:
-            for old in self.of({event.session_id}):
-                if old.state == "finished":
+            failed = [old for old in self.of({event.session_id}) if old.state == "finished"]
+            kept = [old for old in failed if not old.retried and _is_stored(old)][-_MOST_FAILED:]
+            for old in failed:
+                if old not in kept:
                     self.forget(old.turn_id)
             turn = LedgerTurn(event.turn_id, event.session_id, event.prompt, now)
             self._turns[event.turn_id] = turn
@@ -155,6 +166,13 @@ class TurnLedger:
 
 
 _JOIN_ABOVE = 64
+_MOST_FAILED = 20
+"""How many failures of one session are remembered."""
+
+
+def _is_stored(turn: LedgerTurn) -> bool:
+    """Return whether the session holds the prompt; otherwise it is back in the message field."""
+    return turn.finished is not None and turn.finished.stored
 
 
 def _joined(pieces: list[TurnDelta]) -> list[TurnDelta]:

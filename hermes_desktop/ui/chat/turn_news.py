@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.events import (
-        ApprovalRequested,
-        ApprovalResolved,
         ToolFinished,
         ToolStarted,
         TurnDelta,
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
         TurnQueued,
         TurnStarted,
     )
+    from hermes_desktop.core.pending_requests import RequestEvent
     from hermes_desktop.ui.chat.shown_session import ShownSession
     from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
     from hermes_desktop.ui.transcript.transcript_view import TranscriptView
@@ -68,8 +67,8 @@ class TurnNews(QObject):
         bridge.turn_finished.connect(self._finished)
         bridge.tool_news.connect(self._tool)
         bridge.turn_note.connect(view.live.note)
-        bridge.approval_requested.connect(self._asked)
-        bridge.approval_resolved.connect(self._answered)
+        for request in bridge.request_signals:
+            request.connect(self._request)
 
     def _queued(self, event: TurnQueued) -> None:
         turn = self._ledger.queued(event, self._clock.time())
@@ -99,13 +98,10 @@ class TurnNews(QObject):
             self._view.live.tool(event, turn.calls)
             self.rows_written.emit()  # the call is stored before it starts
 
-    def _asked(self, request: ApprovalRequested) -> None:
-        self._ledger.asked(request.session_id, request.tool, waits=True)
+    def _request(self, event: RequestEvent) -> None:
+        self._ledger.follow_request(event, self._clock.time())
         self._view.live.changed()
-
-    def _answered(self, event: ApprovalResolved) -> None:
-        self._ledger.asked(event.session_id, "", waits=False)
-        self._view.live.changed()
+        self.changed.emit()
 
     def _finished(self, event: TurnFinished) -> None:
         turn = self._ledger.finished(event)

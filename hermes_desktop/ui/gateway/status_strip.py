@@ -13,7 +13,7 @@ from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, Theme
 from hermes_desktop.ui.words.gateway_words import explained, shape_of, status_text
 from hermes_desktop.ui.words.platform_words import brief, for_strip
 
-_HEIGHT = 28
+_LEAST_HEIGHT = 28
 
 
 class StatusStrip(QWidget):
@@ -31,7 +31,7 @@ class StatusStrip(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.setFixedHeight(_HEIGHT)
+        self.setFixedHeight(max(_LEAST_HEIGHT, self.fontMetrics().height() + 2 * SPACE_4))
         self.line = GatewayLine(theme)
         self.context = ContextGauge(theme)
         self._model = QLabel()
@@ -73,8 +73,14 @@ class StatusStrip(QWidget):
 
     def show_readiness(self, readiness: ChatReadiness) -> None:
         """Show the model, or the reason why none is available."""
-        self._model.setText(readiness.model if readiness.ready else readiness.title.rstrip("."))
-        self._model.setToolTip("" if readiness.ready else readiness.hint)
+        before = readiness.answered_before
+        words, tip = readiness.title.rstrip("."), readiness.hint
+        if readiness.ready:
+            words = self.tr("next: {}").format(readiness.model) if before else readiness.model
+            tip = self.tr("The next message goes to {}. {} answered so far.")
+            tip = tip.format(readiness.model, before) if before else ""
+        self._model.setText(words)
+        self._model.setToolTip(tip)
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -8,7 +8,7 @@ from typing_extensions import override
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.services.sessions.live_catalog import ListQuery, SessionPage
 from hermes_desktop.ui.sessions.list_feed import ListFeed
-from hermes_desktop.ui.sessions.session_delegate import ROW_HEIGHT
+from hermes_desktop.ui.sessions.session_delegate import row_height
 from hermes_desktop.ui.sessions.session_list_model import SessionListModel
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
 from hermes_desktop.ui.widgets.resource_files import icon, icon_size
@@ -99,7 +99,7 @@ class EmptySessionsSection(QWidget):
         self._line.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._line.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._line.setMinimumHeight(32)
-        self._view.setFixedHeight(_ROWS_OPEN * ROW_HEIGHT)
+        self._view.setFixedHeight(_ROWS_OPEN * row_height(self._view.font()))
         self._view.hide()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 1, 0, 0)
@@ -119,4 +119,4 @@ class EmptySessionsSection(QWidget):
     def _show_page(self, page: SessionPage) -> None:
         self._view.show_rows(page.rows, words_for(self._clock.time()), total=page.total)
         rows = min(_ROWS_OPEN, max(1, len(page.rows)))
-        self._view.setFixedHeight(rows * ROW_HEIGHT)
+        self._view.setFixedHeight(rows * row_height(self._view.font()))

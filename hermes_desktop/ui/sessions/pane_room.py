@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QStackedWidget
 from hermes_desktop.services.sessions.live_catalog import ListQuery
 from hermes_desktop.ui.sessions.message_hits import MessageHits
 from hermes_desktop.ui.sessions.placeholder import PlaceHolder, words_for_nothing
-from hermes_desktop.ui.sessions.session_delegate import ROW_HEIGHT
+from hermes_desktop.ui.sessions.session_delegate import row_height
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.theme import SPACE_12, Theme
@@ -73,4 +73,4 @@ class PaneLayout:
         """Return the maximum height of the titles next to hits."""
         needed = self._view.verticalHeader().length()
         both = self.stack.height() + self._hits.height() if self._hits.isVisible() else 0
-        return min(needed, max(both // 2, ROW_HEIGHT))
+        return min(needed, max(both // 2, row_height(self._view.font())))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import (
     QApplication,
     QLineEdit,
@@ -17,9 +17,11 @@ from typing_extensions import override
 from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.ui.sessions.list_entries import HeadingEntry, SessionEntry
 from hermes_desktop.ui.sessions.session_list_model import (
+    DRAFT_ROLE,
     ENTRY_ROLE,
     RUNNING_ROLE,
     TIME_ROLE,
+    WAITING_ROLE,
     line_of,
 )
 from hermes_desktop.ui.widgets.resource_files import pixmap
@@ -35,10 +37,11 @@ from hermes_desktop.ui.words.source_names import source_icon, source_name
 from hermes_desktop.ui.words.text_direction import is_right_to_left
 
 Index = QModelIndex | QPersistentModelIndex
-ROW_HEIGHT = 56
-HEADING_HEIGHT = 32
+_LEAST_ROW = 56
+_LEAST_HEADING = 32
 _ICON = 20
 _DOT = 8
+_GAP = 2
 _PIN = 14
 _TITLE_MAX = 200
 _UNTITLED = "Untitled session"
@@ -71,7 +74,7 @@ class SessionDelegate(QStyledItemDelegate):
     @override
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         heading = isinstance(index.data(ENTRY_ROLE), HeadingEntry)
-        return QSize(200, HEADING_HEIGHT if heading else ROW_HEIGHT)
+        return QSize(200, heading_height(option.font) if heading else row_height(option.font))
 
     @override
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -138,9 +141,29 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setFont(base_font)
         painter.setPen(QColor(quiet))
         painter.drawText(where.time, _edge(option.direction, leading=False), time_text)
-        _draw_line(painter, where.second, second_line(summary), quiet, leading)
+        if index.data(WAITING_ROLE):
+            words = self.tr("Waits for your answer")
+            _draw_line(painter, where.second, words, palette.warning, leading)
+            _paint_ring(painter, where.dot, palette)
+            return
+        draft = index.data(DRAFT_ROLE)
+        if draft:
+            words = self.tr("Draft: {}").format(draft)
+            _draw_line(painter, where.second, words, palette.accent, leading)
+        else:
+            _draw_line(painter, where.second, second_line(summary), quiet, leading)
         if index.data(RUNNING_ROLE):
             _paint_dot(painter, where.dot, palette)
+
+
+def row_height(font: QFont) -> int:
+    """Return the height of a session's row in pixels: two lines and padding."""
+    return max(_LEAST_ROW, 2 * QFontMetrics(font).height() + _GAP + 2 * SPACE_8)
+
+
+def heading_height(font: QFont) -> int:
+    """Return the height of a heading in pixels."""
+    return max(_LEAST_HEADING, QFontMetrics(font).height() + SPACE_12)
 
 
 def paint_ground(painter: QPainter, option: QStyleOptionViewItem, palette: Palette) -> None:
@@ -175,11 +198,11 @@ def geometry(
     line = metrics.height()
     left = rect.left() + SPACE_12
     right = rect.right() - SPACE_12
-    top = rect.top() + (rect.height() - 2 * line - 2) // 2
+    top = rect.top() + (rect.height() - 2 * line - _GAP) // 2
     text_left = left + _ICON + SPACE_8 + 2
     time_width = metrics.horizontalAdvance(time_text) + 2 if time_text else 0
     title_right = right - (time_width + SPACE_8 if time_width else 0)
-    second_top = top + line + 2
+    second_top = top + line + _GAP
     dot_left = right - _DOT
     parts = RowGeometry(
         icon=QRect(left, top + (line - _ICON) // 2, _ICON, _ICON),
@@ -249,4 +272,10 @@ def _draw_line(painter: QPainter, rect: QRect, text: str, colour: str, edge: int
 def _paint_dot(painter: QPainter, rect: QRect, palette: Palette) -> None:
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(palette.accent))
+    painter.drawEllipse(rect)
+
+
+def _paint_ring(painter: QPainter, rect: QRect, palette: Palette) -> None:
+    painter.setPen(QPen(QColor(palette.warning), 1.5))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawEllipse(rect)

@@ -1,6 +1,6 @@
 """The Qt model of the session list: one column, updated in place so that views keep their state."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import (
@@ -32,6 +32,9 @@ Index = QModelIndex | QPersistentModelIndex
 ENTRY_ROLE = int(Qt.ItemDataRole.UserRole) + 1
 RUNNING_ROLE = int(Qt.ItemDataRole.UserRole) + 2
 TIME_ROLE = int(Qt.ItemDataRole.UserRole) + 3
+WAITING_ROLE = int(Qt.ItemDataRole.UserRole) + 4
+DRAFT_ROLE = int(Qt.ItemDataRole.UserRole) + 5
+_DRAFT_LENGTH = 120
 _ROOT = QModelIndex()
 
 
@@ -55,12 +58,16 @@ class SessionListModel(QAbstractTableModel):
         self._total = 0
         self._asked_at = -1
         self._running: frozenset[str] = frozenset()
+        self._waiting: frozenset[str] = frozenset()
+        self._drafts: Mapping[str, str] = {}
         self._answers: dict[int, Callable[[SessionSummary], Any]] = {
             int(Qt.ItemDataRole.DisplayRole): lambda summary: line_of(summary.label),
             int(Qt.ItemDataRole.EditRole): lambda summary: summary.title or "",
             int(Qt.ItemDataRole.ToolTipRole): self._tool_tip,
             int(Qt.ItemDataRole.AccessibleTextRole): self._accessible_text,
             RUNNING_ROLE: self._runs,
+            WAITING_ROLE: self._waits,
+            DRAFT_ROLE: self._draft,
             TIME_ROLE: self._brief_time,
         }
 
@@ -95,6 +102,22 @@ class SessionListModel(QAbstractTableModel):
         """Mark the sessions in which a turn runs."""
         changed = self._running ^ session_ids
         self._running = session_ids
+        self._tell_changed_sessions(changed)
+
+    def show_waiting(self, session_ids: frozenset[str]) -> None:
+        """Mark the sessions in which the assistant waits for the user."""
+        changed = self._waiting ^ session_ids
+        self._waiting = session_ids
+        self._tell_changed_sessions(changed)
+
+    def show_drafts(self, drafts: Mapping[str, str]) -> None:
+        """Mark the sessions that have an unsent message, by the root of each."""
+        before, self._drafts = self._drafts, {k: _beginning(text) for k, text in drafts.items()}
+        keys = before.keys() | self._drafts.keys()
+        changed = frozenset(k for k in keys if before.get(k) != self._drafts.get(k))
+        self._tell_changed_sessions(changed)
+
+    def _tell_changed_sessions(self, changed: frozenset[str]) -> None:
         for row, entry in enumerate(self._entries):
             if isinstance(entry, SessionEntry) and (
                 entry.summary.id in changed or entry.summary.root_id in changed
@@ -217,8 +240,12 @@ class SessionListModel(QAbstractTableModel):
             parts.append(self._words.spoken(summary.last_active))
         if summary.pinned:
             parts.append("pinned")
-        if self._runs(summary):
+        if self._waits(summary):
+            parts.append("waits for your answer")
+        elif self._runs(summary):
             parts.append("a reply is being written")
+        if self._draft(summary):
+            parts.append(f"draft: {self._draft(summary)}")
         return ", ".join(parts)
 
     def _tool_tip(self, summary: SessionSummary) -> str:
@@ -232,6 +259,12 @@ class SessionListModel(QAbstractTableModel):
         say = self._words.brief if self._headings else self._words.alone
         return say(summary.last_active)
 
+    def _draft(self, summary: SessionSummary) -> str:
+        return self._drafts.get(summary.root_id) or self._drafts.get(summary.id, "")
+
+    def _waits(self, summary: SessionSummary) -> bool:
+        return not self._waiting.isdisjoint((summary.id, summary.root_id))
+
     def _runs(self, summary: SessionSummary) -> bool:
         return summary.id in self._running or summary.root_id in self._running
 
@@ -239,6 +272,10 @@ class SessionListModel(QAbstractTableModel):
 def line_of(text: str) -> str:
     """Return text on one line, without characters that would reorder the text next to it."""
     return " ".join("".join(c for c in text if c not in _TURNING).split())
+
+
+def _beginning(text: str) -> str:
+    return line_of(text[: 4 * _DRAFT_LENGTH])[:_DRAFT_LENGTH]
 
 
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import (
+    QEvent,
     QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
@@ -25,11 +26,7 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from hermes_desktop.state.records.records import SessionSummary
-from hermes_desktop.ui.sessions.session_delegate import (
-    HEADING_HEIGHT,
-    ROW_HEIGHT,
-    SessionDelegate,
-)
+from hermes_desktop.ui.sessions.session_delegate import SessionDelegate, heading_height, row_height
 from hermes_desktop.ui.sessions.session_list_model import SessionListModel
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
 from hermes_desktop.ui.widgets.theme import Theme
@@ -257,14 +254,12 @@ class SessionListView(QTableView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.verticalScrollBar().setSingleStep(ROW_HEIGHT // 2)
         self.horizontalHeader().hide()
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         rows = self.verticalHeader()
         rows.hide()
-        rows.setMinimumSectionSize(HEADING_HEIGHT)
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(ROW_HEIGHT)
+        self._take_font()
         self.doubleClicked.connect(lambda _: self.confirmed.emit())
 
     def _tell_now(self) -> None:
@@ -336,10 +331,25 @@ class SessionListView(QTableView):
                 bar.setValue(bar.value() + self.rowViewportPosition(row) - top)
                 return
 
+    @override
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._take_font()
+            self._fit_heights()
+
+    def _take_font(self) -> None:
+        """Apply the heights that the font needs."""
+        high = row_height(self.font())
+        self.verticalScrollBar().setSingleStep(high // 2)
+        self.verticalHeader().setMinimumSectionSize(heading_height(self.font()))
+        self.verticalHeader().setDefaultSectionSize(high)
+
     def _fit_heights(self) -> None:
         """Set the height of headings; moved and inserted lines arrive with another one."""
+        rows, headings = row_height(self.font()), heading_height(self.font())
         for row in range(self._model.rowCount()):
-            wanted = HEADING_HEIGHT if self._model.is_heading(row) else ROW_HEIGHT
+            wanted = headings if self._model.is_heading(row) else rows
             if self.rowHeight(row) != wanted:
                 self.setRowHeight(row, wanted)
 

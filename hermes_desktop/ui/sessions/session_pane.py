@@ -1,5 +1,6 @@
 """The left side of the window: filter, sources, sessions by day, hits, and empty sessions."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -15,6 +16,7 @@ from typing_extensions import override
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import SessionsChanged, TurnFinished, TurnStarted
+from hermes_desktop.core.pending_requests import PendingRequests, RequestEvent
 from hermes_desktop.services.sessions.live_catalog import ListQuery, SessionPage
 from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.ui.sessions.empty_fold import EmptySessionsSection
@@ -85,6 +87,7 @@ class SessionPane(QWidget):
         self._clock = clock
         self._shown_id = ""
         self._running: dict[str, str] = {}
+        self._requests = PendingRequests()
         self._page: SessionPage | None = None
         self._model = SessionListModel(parent=self)
         self._view = SessionListView(self._model, theme, name=self.tr("Sessions"))
@@ -215,6 +218,8 @@ class SessionPane(QWidget):
         bridge.sessions_changed.connect(self._refresh)
         bridge.turn_started.connect(self._turn_started)
         bridge.turn_finished.connect(self._turn_finished)
+        for request in bridge.request_signals:
+            request.connect(self._request)
         self._theme.changed.connect(self._room.colour)
 
     def _arrange(self) -> None:
@@ -337,6 +342,14 @@ class SessionPane(QWidget):
     def _turn_finished(self, event: TurnFinished) -> None:
         self._running.pop(event.turn_id, None)
         self._model.show_running(frozenset(self._running.values()))
+
+    def _request(self, event: RequestEvent) -> None:
+        self._requests.follow(event)
+        self._model.show_waiting(self._requests.session_ids)
+
+    def show_drafts(self, drafts: Mapping[str, str]) -> None:
+        """Show which sessions have an unsent message, by the root of each."""
+        self._model.show_drafts(drafts)
 
     def fill_source_menu(self) -> QMenu:
         """Fill the menu of sources, with the number of sessions of each, and return it."""

@@ -11,6 +11,7 @@ from hermes_desktop.ui.settings.fields.field_row import heading
 from hermes_desktop.ui.settings.fields.field_text import plain
 from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
 from hermes_desktop.ui.settings.secrets.lines import MessageLine, WaitLine
+from hermes_desktop.ui.widgets.flow_row import FlowRow
 from hermes_desktop.ui.widgets.quiet_table import Cell, QuietTable
 from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8
@@ -157,13 +158,11 @@ class ModelPart(SettingsPart):
                 ),
             )
         )
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_8)
+        row = FlowRow()
         for button in (self.try_it, self.look):
             button.setAutoDefault(False)
-            row.addWidget(button)
-        row.addStretch(1)
-        block.column.addLayout(row)
+            row.add(button)
+        block.column.addWidget(row)
         self._list = Block(self.context.theme)
         self._list.column.setContentsMargins(SPACE_8, SPACE_8, SPACE_8, SPACE_8)
         self._list.column.addWidget(self.table)

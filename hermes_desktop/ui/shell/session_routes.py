@@ -54,6 +54,7 @@ class SessionCoordinator(QObject):
         pane.menu_filling.connect(commands.fill_menu)
         pane.hit_chosen.connect(self._open_hit)
         page.menu_wanted.connect(self._open_menu)
+        page.drafts_changed.connect(pane.show_drafts)
         commands.deleted.connect(self._deleted)
         commands.restored.connect(self._restored)
 

@@ -52,7 +52,7 @@ def tray_face(
         lines.append(plain(status.detail))
     if requests:
         lines.append(requests_text(requests))
-    if waiting:
+    if waiting and not status.waiting_turns:  # otherwise the first line says so
         lines.append(waiting_text(waiting))
     icon = f"tray-{shape_of(status)}"
     if problem is not None:

@@ -13,7 +13,7 @@ class CallState:
 
     Attributes:
         step: Which response of the model made it; 0 if unknown.
-        started_at: Epoch seconds.
+        started_at: Epoch seconds of its start, or of the moment when the user allowed it.
         asked: Whether it waits for an approval.
         ok: None while it runs.
         seconds: How long it took.

@@ -155,6 +155,11 @@ def _place_of(live: Item, items: list[Item]) -> int:
             if isinstance(entry, MessageEntry) and entry.message.role == "user":
                 if entry.message.id > turn.prompt_row:
                     return at
-            elif isinstance(entry, LiveTurn) and entry is not turn:
+            elif isinstance(entry, LiveTurn) and _is_later(entry, turn.prompt_row):
                 return at
     return len(items)
+
+
+def _is_later(turn: LiveTurn, prompt_row: int) -> bool:
+    """Return whether a turn began after the one with this stored prompt."""
+    return turn.prompt_row is None or turn.prompt_row > prompt_row

@@ -47,6 +47,21 @@ class EntryWindow:
         """The id that all new rows exceed; 0 when the newest rows are not loaded."""
         return 0 if self.has_newer else self.newest_id
 
+    def has_prompt(self, text: str, *, after: int, since: float) -> bool:
+        """Return whether a message of the user with this text is loaded.
+
+        Args:
+            text: The text.
+            after: Its id is greater; 0 if that is unknown.
+            since: It was stored at this time or later, in seconds since the epoch.
+        """
+        return any(
+            message.role == "user"
+            and message.content.strip() == text.strip()
+            and (message.id > after if after else message.timestamp >= since)
+            for message in self.messages
+        )
+
     def set(self, messages: Sequence[Message], *, has_older: bool, has_newer: bool = False) -> None:
         """Start with the end of a conversation, or with a part in the middle of it."""
         self.messages = tuple(messages)

@@ -17,7 +17,7 @@ from hermes_desktop.ui.transcript.time_text import day_text
 from hermes_desktop.ui.widgets.look import Look, scaled
 from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK
 from hermes_desktop.ui.words.gateway_words import plain
-from hermes_desktop.ui.words.setting_names import setting_target_in
+from hermes_desktop.ui.words.setting_names import MODEL_SETTING, setting_target_in
 
 _HEIGHT = 28
 _WORDS = {
@@ -91,7 +91,8 @@ class FailureBlock(Stack):
         self.retry.button.clicked.connect(self.again)
         page, key = setting_target_in(event.error_hint)
         if page or key:
-            button = self.retry.add("Open the settings")
+            is_advice = key == MODEL_SETTING and MODEL_SETTING not in event.error_hint
+            button = self.retry.add("Choose another model" if is_advice else "Open the settings")
             button.clicked.connect(lambda: self.settings_wanted.emit(page, key))
         self.add_row(self.retry, gap=10)
 

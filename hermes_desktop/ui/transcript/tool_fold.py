@@ -111,22 +111,23 @@ def words_for(call: ToolCall, state: CallState | None, now: float) -> FoldWords:
     """
     seconds = call.seconds
     mark: Mark = ""
-    end = call.why
+    waits = ""
     if call.result is not None:
         mark = "ok" if call.ok else "failed"
-        seconds = state.seconds if state is not None and state.seconds else seconds
+        seconds = seconds if state is None or state.running else state.seconds
     elif state is not None and not state.running:
         mark = "ok" if state.ok else "failed"
         seconds = state.seconds or None
     elif state is not None and state.asked:
-        mark, end, seconds = "asked", "waits for your answer", None
+        mark, waits, seconds = "asked", "waits for your answer", None
     elif state is not None:
         mark, seconds = "running", max(now - state.started_at, 0.0)
     time = running_text(seconds) if mark == "running" else duration_text(seconds)
     return FoldWords(
         name=call.name,
         subject=call.subject,
-        end="  ".join(part for part in (end, time) if part),
+        note="" if waits else call.why,
+        end=waits or time,
         mark=mark,
         spoken=spoken(call, mark, "" if mark == "running" else time),
         tip=call.why if mark == "failed" else "",

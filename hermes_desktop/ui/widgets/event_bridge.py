@@ -1,6 +1,6 @@
 """The bridge from the event bus to Qt signals: one signal per kind, carrying the event itself."""
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import (
@@ -81,6 +81,16 @@ class EventBridge(QObject):
             bus.subscribe(Notice, self.notice.emit),
             bus.subscribe(NoticeCleared, self.notice_cleared.emit),
         ]
+
+    @property
+    def request_signals(self) -> tuple[SignalInstance, ...]:
+        """The signals for the beginning and the end of approvals and questions."""
+        return (
+            self.approval_requested,
+            self.approval_resolved,
+            self.question_asked,
+            self.question_answered,
+        )
 
     def close(self) -> None:
         """End all subscriptions; idempotent."""

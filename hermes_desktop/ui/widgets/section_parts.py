@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QLabel, QStyle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.widgets.look import tint
@@ -52,6 +52,33 @@ class LeadingLabel(QLabel):
         edge = Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignVCenter
         visual = QStyle.visualAlignment(self.layoutDirection(), edge)
         self.setAlignment(visual | Qt.AlignmentFlag.AlignAbsolute)
+
+
+class ElidedLabel(LeadingLabel):
+    """A label of one line that ends with an ellipsis where there is not enough room."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self.setWordWrap(False)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def shown_text(self) -> str:
+        """Return the text that fits."""
+        room = self.contentsRect().width()
+        return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        self.style().drawItemText(
+            painter,
+            self.contentsRect(),
+            int(self.alignment()),
+            self.palette(),
+            self.isEnabled(),
+            self.shown_text(),
+            self.foregroundRole(),
+        )
 
 
 class SecondaryLabel(LeadingLabel):

@@ -95,14 +95,23 @@ def state_words(status: GatewayStatusChanged) -> str:
     """Return a short name for a state of the gateway, with the number of running turns."""
     words = _WORDS[status.state]
     if status.state == "working" and status.running_turns:
-        return f"{words} on {replies_text(status.running_turns)}"
+        return _turns_text(status)
     if status.state == "degraded" and not _in_trouble(status) and _left_out(status):
         return f"Gateway running, without {listed(_left_out(status), most=2)}"
     if status.state == "stopped" and status.refusal is not None:
         words = "Gateway not started"
     if status.state == "stopped" and status.running_turns:
-        return f"Working on {replies_text(status.running_turns)}, {_lower_first(words)}"
+        return f"{_turns_text(status)}, {_lower_first(words)}"
     return words
+
+
+def _turns_text(status: GatewayStatusChanged) -> str:
+    """Return what the running turns do: reply, or wait for the user."""
+    waiting, working = status.waiting_turns, status.running_turns - status.waiting_turns
+    waits = "Waits for your answer" if waiting == 1 else f"Waits for {waiting:,} answers"
+    if not waiting or working <= 0:
+        return waits if waiting else f"Working on {replies_text(working)}"
+    return f"{waits}, working on {replies_text(working)}"
 
 
 def explained(status: GatewayStatusChanged) -> str:

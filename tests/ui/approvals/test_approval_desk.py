@@ -246,6 +246,38 @@ async def test_the_transcript_gives_way_to_a_long_command(stage: ChatStage) -> N
         desk.close()
 
 
+@pytest.mark.parametrize("what", ["rm -rf build", LONG])
+@pytest.mark.parametrize("session_id", ["s", "other"])
+async def test_the_buttons_are_whole_in_the_smallest_window_with_16_points(
+    stage: ChatStage, what: str, session_id: str
+) -> None:
+    stage.make_session("s", *(f"Message {number} " + "word " * 60 for number in range(12)))
+    with letters(16 / QApplication.font().pointSizeF()):
+        async with stage:
+            desk = desk_of(stage)
+            stage.page.setMinimumSize(672, 452)  # as in a window of 720 by 480
+            stage.page.resize(672, 452)
+            await stage.show("s")
+            with asking(stage, request(1, what=what, session_id=session_id)):
+                await stage.until(lambda: desk.sheet.armed)
+                QApplication.processEvents()
+                sheet = desk.sheet
+                keep_picture(stage, f"sheet-16-points-{len(what)}-{session_id}")
+                assert stage.page.height() == 452
+                for button in [*sheet.buttons.values(), sheet.go]:
+                    if button.isVisible():
+                        assert button.visibleRegion().boundingRect() == button.rect(), button.text()
+                        assert button.size() == button.sizeHint()
+                line = sheet.what.fontMetrics().lineSpacing()
+                assert sheet.what.viewport().visibleRegion().boundingRect().height() > line + 8
+                area, command = sheet.area.verticalScrollBar(), sheet.what.verticalScrollBar()
+                assert (command.maximum() > 0) == (what == LONG)
+                area.setValue(area.maximum())
+                assert sheet.where.visibleRegion().boundingRect() == sheet.where.rect()
+            await stage.until(lambda: desk.sheet.asked is None)
+            desk.close()
+
+
 async def test_the_sheet_stands_on_the_column_of_the_messages(stage: ChatStage) -> None:
     async with stage:
         desk = desk_of(stage)

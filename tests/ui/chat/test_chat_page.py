@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QMessageBox
 
 from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued, TurnStarted
 from hermes_desktop.ui.chat.link_confirmation import LinkQuestion
+from hermes_desktop.ui.transcript.blocks.fold import LabelRow
+from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.separators import FailureBlock
 from tests.fakes.model_server import cut_after, error, hang, text
 
@@ -24,7 +26,8 @@ async def test_selecting_shows_and_changes_nothing(stage) -> None:
         await stage.show("s")
         assert stage.texts() == ["Which train?", "The 6:12."]
         assert stage.page.header.title.text() == "Which train?"
-        assert stage.page.header.facts.text().startswith("Telegram · 2 messages · gpt-x")
+        assert stage.page.header.facts.text().startswith("Telegram · 2 messages · ")
+        assert "gpt-x" in stage.page.header.facts.text()
         assert "not sent to Telegram" in stage.page.composer.note.text()
         assert stage.page.current_session_id == "s"
         assert stage.services.db.get_session("s") == before
@@ -295,6 +298,65 @@ async def test_a_failure_is_still_there_after_looking_elsewhere(stage) -> None:
             lambda: isinstance(stage.page.view.area.column.items[-1].widget, FailureBlock)
         )
         assert stage.texts().count("Tell") == 1
+
+
+def shown_kinds(stage) -> list[str]:
+    """The texts of the messages, and the other lines below the first message, top to bottom."""
+    found = []
+    for item in stage.page.view.area.column.items:
+        if isinstance(item.widget, FailureBlock):
+            found.append("card")
+        elif isinstance(item.widget, LabelRow):
+            found.append(item.widget.label.text())
+        elif isinstance(item.widget, MessageWidget):
+            found.append("\n".join(part.text.toPlainText() for part in item.widget.segments))
+    return found
+
+
+async def test_each_failure_stays_with_its_message_until_that_succeeded(stage) -> None:
+    no_credit = error(402, "Your credit balance is too low.")
+    async with stage:
+        stage.make_session("s", "Hello", "Yes.")
+        await stage.show("s")
+        stage.server.script(no_credit, no_credit, text("At eight."), text("At nine."))
+        for number, words in enumerate(("First", "Second"), 1):
+            stage.say(words)
+            await stage.until(lambda number=number: shown_kinds(stage).count("card") == number)
+        assert shown_kinds(stage)[-4:] == ["First", "card", "Second", "card"]
+        stage.make_session("other", "About b", "Yes.")
+        await stage.show("other")
+        await stage.show("s")
+        await stage.until(lambda: shown_kinds(stage)[-4:] == ["First", "card", "Second", "card"])
+
+        cards = [item.widget for item in stage.page.view.area.column.items]
+        cards = [widget for widget in cards if isinstance(widget, FailureBlock)]
+        cards[1].retry.button.click()
+        await stage.until(
+            lambda: shown_kinds(stage)[-4:] == ["First", "card", "Second", "At eight."]
+        )
+        cards[0].retry.button.click()
+        quiet = "No reply. The message was sent again below."
+        end = ["First", quiet, "Second", "At eight.", "First", "At nine."]
+        await stage.until(lambda: shown_kinds(stage)[-6:] == end)
+
+
+async def test_advice_to_choose_another_model_leads_to_the_field(stage) -> None:
+    async with stage:
+        stage.make_session("s", "Hello", "Yes.")
+        await stage.show("s")
+        stage.server.script(error(402, "Your credit balance is too low."))
+        await stage.say_and_wait("And back?")
+        await stage.until(lambda: shown_kinds(stage)[-1] == "card")
+        block = stage.page.view.area.column.items[-1].widget
+        assert "choose another model" in block.accessibleName()
+        wanted: list[tuple[str, str]] = []
+        stage.page.view.settings_wanted.connect(lambda *place: wanted.append(place))
+        assert [button.text() for button in block.retry.buttons] == [
+            "Try again",
+            "Choose another model",
+        ]
+        block.retry.buttons[1].click()
+        assert wanted == [("assistant", "model.default")]
 
 
 async def test_a_prompt_that_could_not_be_stored_comes_back(stage) -> None:

@@ -117,7 +117,7 @@ async def test_the_header_tells_that_another_model_would_answer(stage: ChatStage
         await stage.show("old")
         await stage.until(lambda: "fake-model" in stage.page.header.facts.toolTip())
         assert "gpt-old" in stage.page.header.facts.text()
-        assert "The settings name fake-model now." in stage.page.header.facts.toolTip()
+        assert "The next message goes to fake-model." in stage.page.header.facts.toolTip()
 
 
 @pytest.mark.asyncio

@@ -25,6 +25,8 @@ def test_facts() -> None:
     used = ContextUsed("s", 12_300, 40_000, 30_000)
     assert facts_of(full, used) == "Telegram · 1,042 messages · gpt-x · 12.3 k tokens"
     assert facts_of(full) == "Telegram · 1,042 messages · gpt-x"
+    assert facts_of(full, answering="gpt-x") == "Telegram · 1,042 messages · gpt-x"
+    assert facts_of(full, answering="gpt-y").endswith("1,042 messages · answered by gpt-x")
     assert facts_of(replace(PLAIN, message_count=1)) == "Telegram · 1 message"
     assert facts_of(replace(PLAIN, display_name="Ada")).startswith("Telegram, Ada · ")
 

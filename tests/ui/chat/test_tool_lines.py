@@ -207,7 +207,7 @@ async def test_ids_that_begin_anew_give_no_early_tick(stage: ChatStage, tmp_path
         await watch.until(lambda: stage.finished)
         await done(stage)
         assert marks(stage) == ("terminal ok", "terminal failed")
-        assert "exit code 3" in lines(stage)[1].button.words.end
+        assert "exit code 3" in lines(stage)[1].button.words.note
         states = [m for (m,) in watch.seen]
         assert ("terminal ok", "terminal ok") not in states
         assert all(len(m) <= 2 for m in states)
@@ -256,7 +256,7 @@ async def test_stop_on_the_line_ends_the_turn(stage: ChatStage, tmp_path: Path) 
         await stage.until(lambda: stage.finished)
         assert stage.finished[-1].outcome == "stopped"
         await stage.until(lambda: marks(stage) == ("terminal failed",))
-        await stage.until(lambda: "stopped" in lines(stage)[0].button.words.end)
+        await stage.until(lambda: "stopped" in lines(stage)[0].button.words.note)
         assert lines(stage)[0].line.extra is None
 
 

@@ -1,6 +1,14 @@
 """What is going on in sessions that nobody looks at."""
 
-from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued, TurnStarted
+from hermes_desktop.core.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    ToolStarted,
+    TurnDelta,
+    TurnFinished,
+    TurnQueued,
+    TurnStarted,
+)
 from hermes_desktop.ui.chat.turn_ledger import TurnLedger
 
 
@@ -20,12 +28,25 @@ def test_a_turn_from_its_queue_to_its_end() -> None:
     assert ledger.seen == {"s"}
 
 
-def test_failures_stay_until_something_new_begins() -> None:
+def test_a_failure_stays_until_its_message_is_sent_again() -> None:
     ledger = TurnLedger()
     ledger.started(TurnStarted("t", "k", "s", "Hi"), 1.0)
     ledger.finished(TurnFinished("t", "k", "s", 5, "failed", error_title="No."))
+    ledger.started(TurnStarted("u", "k", "s", "Something else"), 2.0)
+    assert [turn.turn_id for turn in ledger.of({"s"})] == ["t", "u"]
+    ledger.finished(TurnFinished("u", "k", "s", 7, "done"))
     assert [turn.turn_id for turn in ledger.of({"s"})] == ["t"]
-    ledger.started(TurnStarted("u", "k", "s", "Again"), 2.0)
+    ledger.retry("t")
+    assert [turn.turn_id for turn in ledger.of({"s"})] == ["t"], "it is not sent yet"
+    ledger.started(TurnStarted("v", "k", "s", "Hi"), 3.0)
+    assert [turn.turn_id for turn in ledger.of({"s"})] == ["v"]
+
+
+def test_a_message_that_was_not_stored_leaves_with_the_next_one() -> None:
+    ledger = TurnLedger()
+    ledger.started(TurnStarted("t", "k", "s", "Hi"), 1.0)
+    ledger.finished(TurnFinished("t", "k", "s", None, "failed", stored=False))
+    ledger.started(TurnStarted("u", "k", "s", "Hi"), 2.0)
     assert [turn.turn_id for turn in ledger.of({"s"})] == ["u"]
 
 
@@ -42,3 +63,26 @@ def test_unknown_turns_are_ignored() -> None:
     assert ledger.delta(TurnDelta("x", "s", "text")) is None
     assert ledger.finished(TurnFinished("x", "k", "s", None, "done")) is None
     ledger.forget("x")
+
+
+def test_a_call_counts_from_the_moment_it_was_allowed() -> None:
+    ledger = TurnLedger()
+    turn = ledger.started(TurnStarted("t", "k", "s", "Hi"), 1.0)
+    request = ApprovalRequested("r", "k", "s", "desktop", "terminal", "rm", "/", (), (), 60.0)
+    ledger.follow_request(request, 2.0)
+    ledger.tool(ToolStarted("t", "s", "c", "terminal"), 2.0)
+    assert turn.calls[0].asked
+    assert ledger.busy({"s"}) == "asking"
+    ledger.follow_request(ApprovalResolved("r", "k", "s", "once", "answered"), 50.0)
+    assert (turn.calls[0].asked, turn.calls[0].started_at) == (False, 50.0)
+    assert ledger.busy({"s"}) == "running"
+
+
+def test_the_answer_to_one_of_two_requests_leaves_the_other_waiting() -> None:
+    ledger = TurnLedger()
+    ledger.started(TurnStarted("t", "k", "s", "Hi"), 1.0)
+    for number in ("1", "2"):
+        request = ApprovalRequested(number, "k", "s", "", "read_file", "/a", "/", (), (), 60.0)
+        ledger.follow_request(request, 2.0)
+    ledger.follow_request(ApprovalResolved("1", "k", "s", "once", "answered"), 3.0)
+    assert ledger.busy({"s"}) == "asking"

@@ -25,6 +25,23 @@ class TwoModels(WindowStage):
         )
 
 
+async def test_header_and_strip_say_which_model_answered_and_which_is_next(
+    tmp_path: Path, theme: Theme
+) -> None:
+    async with WindowStage(tmp_path, theme) as stage:
+        window = stage.window
+        await stage.type_and_send("Hello there")
+        await stage.until(lambda: "fake-model" in window.page.header.facts.text())
+        assert "answered by" not in window.page.header.facts.text()
+        assert window.status_strip.text.endswith("fake-model")
+        assert "next:" not in window.status_strip.text
+        config = tmp_path / "config.yaml"
+        config.write_text(config.read_text().replace("fake-model", "another-model"))
+        await window.page.look_at_settings()
+        assert "answered by fake-model" in window.page.header.facts.text()
+        assert window.status_strip.text.endswith("next: another-model")
+
+
 async def test_who_answers_is_said_with_the_reply(tmp_path: Path, theme: Theme) -> None:
     with ModelServer() as chosen:
         chosen.script(fake.error(401, "Incorrect API key", code="invalid_api_key"))

@@ -5,9 +5,10 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
-from hermes_desktop.ui.sessions.session_delegate import ROW_HEIGHT, paint_ground
+from hermes_desktop.ui.sessions.session_delegate import geometry, paint_ground, row_height
 
 WIDTH = 300
+ROW_HEIGHT = 56
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,14 @@ def test_the_bar_of_the_focus_stands_at_the_leading_edge(qapp, theme, direction)
     leading, trailing = (row[half:], row[:half]) if direction.value else (row[:half], row[half:])
     assert any(leading)
     assert not any(trailing)
+
+
+@pytest.mark.parametrize("points", [9, 16, 24])
+def test_rows_do_not_collide_whatever_the_size_of_the_letters(qapp, points) -> None:
+    font = qapp.font()
+    font.setPointSizeF(points)
+    row = QRect(0, 100, WIDTH, row_height(font))
+    parts = geometry(row, font, "12:00", Qt.LayoutDirection.LeftToRight)
+    assert parts.title.top() >= row.top() + 8
+    assert parts.second.bottom() <= row.bottom() - 7
+    assert parts.title.bottom() < parts.second.top()

@@ -7,8 +7,12 @@ import pytest
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from hermes_desktop.ui.sessions.session_delegate import HEADING_HEIGHT, ROW_HEIGHT
-from hermes_desktop.ui.sessions.session_list_model import RUNNING_ROLE, SessionListModel
+from hermes_desktop.ui.sessions.session_delegate import heading_height, row_height
+from hermes_desktop.ui.sessions.session_list_model import (
+    RUNNING_ROLE,
+    WAITING_ROLE,
+    SessionListModel,
+)
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
 from hermes_desktop.ui.words.day_words import words_for
 from tests.fakes.session_pages import NOON, summary
@@ -105,8 +109,19 @@ def test_heights_follow_the_kind_of_line(view, model) -> None:
     for shown in (rows, rows[5:30], newest_first([*rows[30:], *rows[:5]]), rows):
         view.show_rows(shown, WORDS, total=len(shown))
         for row in range(model.rowCount()):
-            height = HEADING_HEIGHT if model.is_heading(row) else ROW_HEIGHT
-            assert view.rowHeight(row) == height
+            high = heading_height if model.is_heading(row) else row_height
+            assert view.rowHeight(row) == high(view.font())
+
+
+def test_heights_follow_the_font(view, model) -> None:
+    view.show_rows([summary(1), summary(2)], WORDS, total=2)
+    small = view.rowHeight(1)
+    font = view.font()
+    font.setPointSizeF(16)
+    view.setFont(font)
+    assert small == 56
+    assert view.rowHeight(1) >= 2 * view.fontMetrics().height() + 16
+    assert view.rowHeight(0) > view.fontMetrics().height()
 
 
 def test_headings_cannot_be_chosen_and_keys_step_over_them(qtbot, view, model) -> None:
@@ -151,6 +166,20 @@ def test_screen_readers_hear_the_whole_row(model) -> None:
     assert text.startswith("Telegram, Session 1, 1 message, today ")
     assert text.endswith("a reply is being written")
     assert model.data(index, RUNNING_ROLE) is True
+
+
+def test_a_session_that_waits_for_the_user_says_so_and_not_that_it_is_written(model) -> None:
+    model.show_rows([summary(1), summary(2)], WORDS, total=2)
+    index = model.index(1, 0)
+    ids = frozenset({model.summary_at(index).id})
+    model.show_running(ids)
+    model.show_waiting(ids)
+    text = model.data(index, Qt.ItemDataRole.AccessibleTextRole)
+    assert text.endswith("waits for your answer")
+    assert "written" not in text
+    assert [model.data(model.index(row, 0), WAITING_ROLE) for row in (1, 2)] == [True, False]
+    model.show_waiting(frozenset())
+    assert model.data(index, Qt.ItemDataRole.AccessibleTextRole).endswith("being written")
 
 
 def test_more_is_asked_for_once_per_answer(qapp) -> None:

@@ -18,7 +18,7 @@ SMALL = (672, 452)
 """What the window of 720 × 480 leaves for the view."""
 
 
-@pytest.fixture(params=[1.0, 1.5])
+@pytest.fixture(params=[1.0, 1.5, 1.8])
 def stage(request, home, theme):
     (home / "config.yaml").write_text(
         f"{DAYS}: soon\nplatforms:\n  telegram:\n    enabled: true\nmine: 1\nmine: 2\n"
@@ -127,3 +127,17 @@ async def test_a_page_that_is_being_filled_is_never_squeezed(stage: SettingsStag
             looks += 1
             await asyncio.sleep(0)
         assert looks
+
+
+@pytest.mark.parametrize("stage", [2.6], indirect=True)
+async def test_buttons_wrap_before_a_page_is_wider_than_the_window(stage: SettingsStage) -> None:
+    async with stage:
+        stage.view.resize(*SMALL)
+        stage.view.show_page("assistant")
+        column = stage.view.stack.column("assistant")
+        column.settle()
+        part = column.parts[0]
+        await stage.until(lambda: part.look.y() > part.try_it.y())
+        for button in (part.try_it, part.look):
+            right = button.mapTo(column.viewport(), button.rect().topRight()).x()
+            assert right < column.viewport().width()

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
 from hermes_desktop.core.events import GatewayStatusChanged, PairingChanged, PlatformHealth
@@ -165,11 +166,11 @@ async def test_health_is_told_in_the_words_of_the_gateway(stage: PlatformsStage)
         fatal = PlatformHealth("telegram", "fatal", None, "Telegram refused the token.")
         card.show_status(GatewayStatusChanged("degraded", platforms=(fatal,)), heard)
         assert (card.head.state.text(), card.head.shape.shape) == ("Needs you", "attention")
-        assert card.body.why.text() == "Telegram refused the token."
+        assert card.trouble.text == "Telegram refused the token."
         silent = PlatformHealth("telegram", "disabled", None, "The keyring is not answering.")
         card.show_status(GatewayStatusChanged("running", platforms=(silent,)), heard)
         assert card.head.state.text() == "Not connected"
-        assert card.body.why.text() == "The keyring is not answering."
+        assert card.trouble.text == "The keyring is not answering."
 
 
 async def test_people_are_listed_and_everybody_is_warned_of(stage: PlatformsStage) -> None:
@@ -304,3 +305,31 @@ async def test_tab_goes_through_a_card_as_it_is_read(stage: PlatformsStage) -> N
             reached.append(stage.view.window().focusWidget())
             QTest.keyClick(reached[-1], Qt.Key.Key_Tab)
         assert reached == wanted
+
+
+async def test_a_refusal_is_an_error_and_is_readable_in_the_folded_card(stage) -> None:
+    stage.more = "  discord:\n    enabled: true\n"
+    stage.env_file(DISCORD_BOT_TOKEN="a-discord-token-of-some-length")
+    stage.kept(**{TOKEN: GOOD})
+    why = "Telegram refused the token. It answered: Unauthorized. Paste a new token."
+    async with stage:
+        await stage.until(lambda: len(stage.part.cards) > 1)
+        card = stage.telegram
+        assert not card.is_open
+        card.show_status(degraded("fatal", why), 1000.0)
+        assert card.trouble.isVisibleTo(stage.view)
+        assert (card.trouble.text, card.trouble.level) == (why, "error")
+        assert card.accessibleDescription() == why
+        colour = card.trouble.words.palette().color(card.trouble.words.foregroundRole())
+        assert colour == QColor(stage.theme.palette.error)
+        card.show_open(opened=True)
+        assert not card.body.why.isVisibleTo(stage.view), "it is not said twice"
+        card.show_status(degraded("retrying", "The connection was reset."), 1000.0)
+        assert (card.trouble.text, card.trouble.level) == ("The connection was reset.", "warning")
+        card.show_status(degraded("connected", ""), 1000.0)
+        assert not card.trouble.isVisibleTo(stage.view)
+
+
+def degraded(state: str, detail: str) -> GatewayStatusChanged:
+    platforms = (PlatformHealth("telegram", state, detail=detail),)
+    return GatewayStatusChanged("degraded", platforms=platforms)

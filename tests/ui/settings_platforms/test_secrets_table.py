@@ -48,6 +48,16 @@ async def test_all_that_are_set_are_listed_and_sorted(privacy: PlatformsStage) -
         assert group.keyring.words.text() == "The keyring works: Fake Keyring."
 
 
+async def test_two_keys_of_one_provider_are_told_apart_by_their_variables(privacy) -> None:
+    async with privacy as stage:
+        stage.group.unset.setChecked(True)
+        labels = [row[0] for row in rows(stage)]
+        assert len(set(labels)) == len(labels)
+        assert "Key for Gemini (GEMINI_API_KEY)" in labels
+        assert "Key for Gemini (GOOGLE_API_KEY)" in labels
+        assert "Key for OpenRouter" in labels
+
+
 async def test_an_empty_home_asks_no_keyring_until_a_person_does(privacy) -> None:
     async with privacy as stage:
         group = stage.group

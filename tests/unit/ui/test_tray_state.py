@@ -35,6 +35,22 @@ def test_each_state_has_its_face(state, turns, icon, line) -> None:
     assert shipped_path("icons", f"{face.icon}.svg").is_file()
 
 
+@pytest.mark.parametrize(
+    ("state", "turns", "waiting", "line"),
+    [
+        ("working", 1, 1, "Waits for your answer"),
+        ("working", 3, 1, "Waits for your answer, working on 2 replies"),
+        ("working", 2, 2, "Waits for 2 answers"),
+        ("stopped", 1, 1, "Waits for your answer, gateway stopped"),
+    ],
+)
+def test_a_turn_that_waits_for_the_user_is_not_called_work(state, turns, waiting, line) -> None:
+    status = GatewayStatusChanged(state, running_turns=turns, waiting_turns=waiting)
+    face = tray_face(status, waiting=waiting)
+    assert (face.icon, face.status_line) == ("tray-attention", line)
+    assert face.tooltip.lower() == f"hermes: {line}".lower()
+
+
 @pytest.mark.parametrize("state", ["running", "working", "stopped"])
 def test_an_error_needs_a_person_whatever_the_gateway_does(state) -> None:
     face = tray_face(GatewayStatusChanged(state), PROBLEM)

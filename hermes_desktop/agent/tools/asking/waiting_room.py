@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
 from hermes_desktop.agent.tools.asking.moved_keys import ChatKeyAliases
+from hermes_desktop.agent.tools.asking.wait_meter import wait_for_user
 from hermes_desktop.agent.types import CancelSignal
 from hermes_desktop.core.clock import Clock
 
@@ -177,7 +178,8 @@ class RequestQueue(Generic[Q, A]):
                 self.withdraw(each, lambda one: one.id == request.id)
         self._tell_observers(request, waits=True)
         try:
-            answer = self._wait(waiting, timeout_s)
+            with wait_for_user():
+                answer = self._wait(waiting, timeout_s)
         finally:
             with self._lock:
                 self._waiting.pop(request.id, None)

@@ -28,23 +28,25 @@ from hermes_desktop.ui.widgets.centered_column import SIDE
 from hermes_desktop.ui.widgets.leading_text import draw_text
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.resource_files import icon, icon_size
-from hermes_desktop.ui.widgets.section_parts import LeadingLabel
+from hermes_desktop.ui.widgets.section_parts import ElidedLabel
 from hermes_desktop.ui.widgets.theme import RADIUS_BUTTON, Theme
 
 _TITLE_INSET = 6
 """Between the edge of the title's button and its text, which aligns with the messages."""
 
-ChatState = Literal["", "live", "working", "queued"]
+ChatState = Literal["", "live", "working", "asking", "queued"]
 _WORDS: dict[ChatState, str] = {
     "": "",
     "live": "● live",
     "working": "● writing…",
+    "asking": "○ waits for your answer",
     "queued": "○ waiting",
 }
 _TIPS: dict[ChatState, str] = {
     "": "",
     "live": "Another program was active in this session a moment ago.",
     "working": "A reply is being written.",
+    "asking": "The assistant waits for your answer.",
     "queued": "A message waits for its turn.",
 }
 
@@ -124,11 +126,9 @@ class ChatHeader(QWidget):
         self.edit = QLineEdit(self)
         self.edit.setAccessibleName(self.tr("Session title"))
         self.edit.setMaxLength(200)
-        self.facts = LeadingLabel(parent=self)
-        self.facts.setWordWrap(False)
+        self.facts = ElidedLabel(parent=self)
         self.state = QLabel(self)
         self.state.setTextFormat(Qt.TextFormat.PlainText)
-        self.facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._titles = QStackedLayout()
         self._arrange()
         self._connect()
@@ -248,7 +248,8 @@ class ChatHeader(QWidget):
         self.back.setIcon(icon("back", colours))
         self.more.setIcon(icon("more", colours))
         tint(self.facts, colours.secondary_text)
-        tint(self.state, colours.ok if self._state == "live" else colours.accent)
+        state = {"live": colours.ok, "asking": colours.warning}.get(self._state, colours.accent)
+        tint(self.state, state)
         self.title.update()
 
     @override

@@ -15,9 +15,20 @@ def title_of(session: SessionSummary) -> str:
 
 
 def facts_of(
-    session: SessionSummary, used: ContextUsed | None = None, *, chat_name: bool = True
+    session: SessionSummary,
+    used: ContextUsed | None = None,
+    *,
+    chat_name: bool = True,
+    answering: str = "",
 ) -> str:
-    """Return ``Telegram · 42 messages · gpt-x · 12.3 k tokens``, with the tokens of the context."""
+    """Return ``Telegram · 42 messages · gpt-x · 12.3 k tokens``, with the tokens of the context.
+
+    Args:
+        session: The session.
+        used: Its context usage.
+        chat_name: Whether to include the name of the chat.
+        answering: The model that would answer now, "" if unknown.
+    """
     place = source_name(session.source)
     if chat_name and session.display_name:
         place = f"{place}, {session.display_name}"
@@ -26,10 +37,15 @@ def facts_of(
         "Archived" if session.archived else "",
         place,
         "1 message" if count == 1 else f"{count:,} messages",
-        session.model or "",
+        _model_words(session.model or "", answering),
         head_words(used) if used is not None else "",
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _model_words(model: str, answering: str) -> str:
+    """Return the model that answered, named as such where the next answer is another one's."""
+    return f"answered by {model}" if model and answering and model != answering else model
 
 
 def tip_of(session: SessionSummary, used: ContextUsed | None, answering: str) -> str:
@@ -42,7 +58,7 @@ def tip_of(session: SessionSummary, used: ContextUsed | None, answering: str) ->
     """
     lines = []
     if answering and session.model and answering != session.model:
-        lines.append(f"It began with {session.model}. The settings name {answering} now.")
+        lines.append(f"{session.model} answered so far. The next message goes to {answering}.")
     if used is not None:
         lines.append(f"{whole_words(used)}.")
     spent = tokens_text(session.input_tokens + session.output_tokens)

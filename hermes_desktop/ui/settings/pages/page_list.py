@@ -13,7 +13,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QPainter, QPalette
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 NAME_ROLE = int(Qt.ItemDataRole.UserRole)
 ICON_ROLE = NAME_ROLE + 1
 COUNT_ROLE = NAME_ROLE + 2
-ROW_HEIGHT = 36
+_LEAST_ROW = 36
 _DOT = 8
 
 
@@ -98,7 +98,7 @@ class PageList(QListWidget):
 
     @override
     def sizeHint(self) -> QSize:
-        return QSize(super().sizeHint().width(), ROW_HEIGHT * self.count())
+        return QSize(super().sizeHint().width(), _row_height(self.font()) * self.count())
 
     def _items(self) -> list[QListWidgetItem]:
         return [self.item(row) for row in range(self.count())]
@@ -120,7 +120,7 @@ class _PageDelegate(QStyledItemDelegate):
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
-        return QSize(0, ROW_HEIGHT)
+        return QSize(0, _row_height(option.font))
 
     @override
     def paint(
@@ -168,6 +168,10 @@ class _PageDelegate(QStyledItemDelegate):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(palette.accent))
             painter.drawEllipse(QStyle.visualRect(direction, rect, dot))
+
+
+def _row_height(font: QFont) -> int:
+    return max(_LEAST_ROW, QFontMetrics(font).height() + SPACE_8)
 
 
 def _state(option: QStyleOptionViewItem) -> QStyle.StateFlag:

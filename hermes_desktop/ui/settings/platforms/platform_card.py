@@ -11,8 +11,10 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QToolButton, QWidg
 from typing_extensions import override
 
 from hermes_desktop.services.settings.settings_book import Change
+from hermes_desktop.ui.settings.platforms.people_block import padded
 from hermes_desktop.ui.settings.platforms.platform_body import PlatformBody
-from hermes_desktop.ui.settings.platforms.platform_state import health_line
+from hermes_desktop.ui.settings.platforms.platform_state import health_line, trouble_level
+from hermes_desktop.ui.settings.secrets.lines import MessageLine
 from hermes_desktop.ui.widgets.resource_files import icon, pixmap
 from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.state_shapes import StateShape
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from hermes_desktop.services.settings.platform_settings import PlatformSettings
     from hermes_desktop.ui.settings.fields.parts import SettingsContext
     from hermes_desktop.ui.settings.platforms.people_block import SendersBlock
+    from hermes_desktop.ui.settings.secrets.lines import Level
     from hermes_desktop.ui.settings.secrets.secret_field import SecretField
 
 _ICON = 20
@@ -129,6 +132,11 @@ class PlatformCard(Block):
         self.column.setContentsMargins(0, 0, 0, 0)
         self.column.setSpacing(0)
         self.column.addWidget(self.head)
+        self.trouble = MessageLine(context.theme)
+        self._trouble_holder = padded(self.trouble)
+        self._trouble_holder.setContentsMargins(0, 0, 0, SPACE_8)
+        self._trouble_holder.hide()
+        self.column.addWidget(self._trouble_holder)
         self.head.fold_wanted.connect(lambda: self.show_open(opened=not self._opened))
         self.head.switch.clicked.connect(self._switch)
 
@@ -231,12 +239,20 @@ class PlatformCard(Block):
         self.head.state.setText(words)
         if not self.served:
             why = UNAVAILABLE_WORDS
-        self._why = why
-        if self.body is not None:
-            self.body.show_why(why)
+        level = trouble_level(self.facts.name, status, shape)
+        self._show_why(why, level)
         name = f"{self.facts.title}, {words}"
         if name != self.accessibleName():
             self.setAccessibleName(name)
+
+    def _show_why(self, why: str, level: Level | None) -> None:
+        """Show the reason for the state: trouble even while the card is folded."""
+        self._why = "" if level else why
+        if self.body is not None:
+            self.body.show_why(self._why)
+        self._trouble_holder.setVisible(bool(level and why))
+        self.trouble.say(level or "info", why if level else "")
+        self.setAccessibleDescription(self.trouble.text)
 
     def show_open(self, *, opened: bool) -> None:
         """Unfold or fold the card."""

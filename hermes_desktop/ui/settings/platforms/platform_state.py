@@ -62,6 +62,22 @@ def health_line(
     return _without_health(status, served=served)
 
 
+def trouble_level(name: str, status: GatewayStatusChanged, shape: str) -> Level | None:
+    """Return how serious the trouble of a platform is; None if it needs no attention.
+
+    Args:
+        name: The platform.
+        status: Status of the gateway.
+        shape: The shape of its state, from :func:`health_line`.
+    """
+    health = health_of(name, status)
+    if health is None or shape == "stopped":
+        return None
+    if health.state == "fatal":
+        return "error"
+    return "warning" if shape == "attention" or health.state == "retrying" else None
+
+
 def _without_health(status: GatewayStatusChanged, *, served: bool) -> tuple[str, str, str]:
     """Return the state of an enabled platform that the gateway does not report on."""
     if not served:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
@@ -40,10 +41,13 @@ class SecretModel(QAbstractTableModel):
         super().__init__(parent)
         self._views: list[SecretView] = []
         self._ends = False
+        self._ambiguous: frozenset[str] = frozenset()
 
     def show_views(self, views: Iterable[SecretView]) -> None:
         """Replace the rows with these secrets, sorted by name."""
         wanted = sorted(views, key=lambda view: view.name)
+        counts = Counter(label_words(view) for view in wanted)
+        self._ambiguous = frozenset(label for label, count in counts.items() if count > 1)
         if [view.name for view in wanted] == [view.name for view in self._views]:
             self._views = wanted
             self._all_changed()
@@ -99,7 +103,8 @@ class SecretModel(QAbstractTableModel):
 
     def _cell(self, view: SecretView, column: int) -> str:
         if column == LABEL:
-            return label_words(view)
+            label = label_words(view)
+            return f"{label} ({view.name})" if label in self._ambiguous else label
         if column == WHERE:
             return places_words(view, show_end=self._ends)
         return spoken_state(view) if column == STATE else used_by(view)

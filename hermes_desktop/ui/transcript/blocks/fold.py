@@ -15,7 +15,7 @@ from hermes_desktop.ui.widgets.look import Look, scaled, tint
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel
 from hermes_desktop.ui.widgets.theme import RADIUS_BUTTON, Palette
 
-_LINE = 28
+_LEAST_LINE = 28
 _ARROW = 18
 _GAP = 10
 
@@ -31,6 +31,7 @@ class FoldWords:
     Attributes:
         name: In semibold.
         subject: In the secondary color, elided where there is no space.
+        note: More about the state, elided before the end is; the subject gives way first.
         end: Text at the end, e.g. a duration.
         mark: The state, after the end.
         spoken: All of it as text for screen readers.
@@ -39,6 +40,7 @@ class FoldWords:
 
     name: str
     subject: str = ""
+    note: str = ""
     end: str = ""
     mark: Mark = ""
     spoken: str = ""
@@ -71,6 +73,15 @@ class FoldButton(QAbstractButton):
             self._name()
             self.update()
 
+    @property
+    def line_height(self) -> int:
+        """The height of the line in pixels."""
+        return max(_LEAST_LINE, QFontMetrics(self._look.caption_font).height() + 4)
+
+    def shown_texts(self) -> list[str]:
+        """Return the pieces of the line from its leading edge, as elided for its width."""
+        return [text for _, _, text in self._pieces()]
+
     def _name(self) -> None:
         state = "open" if self.isChecked() else "folded"
         self.setAccessibleName(f"{self._words.spoken or self._words.name}, {state}")
@@ -78,7 +89,7 @@ class FoldButton(QAbstractButton):
 
     @override
     def sizeHint(self) -> QSize:
-        return QSize(320, _LINE)
+        return QSize(320, self.line_height)
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -119,10 +130,12 @@ class FoldButton(QAbstractButton):
             taken += QFontMetrics(font).horizontalAdvance(text) + _GAP
         metrics = QFontMetrics(caption)
         room = max(self.width() - taken - _GAP, 0)
+        note = metrics.elidedText(self._words.note, Qt.TextElideMode.ElideRight, room)
+        if note:
+            room = max(room - metrics.horizontalAdvance(note) - _GAP, 0)
         subject = metrics.elidedText(self._words.subject, Qt.TextElideMode.ElideRight, room)
         pieces = [(name, colours.text, self._words.name)]
-        if subject:
-            pieces.append((caption, colours.secondary_text, subject))
+        pieces += [(caption, colours.secondary_text, text) for text in (subject, note) if text]
         return pieces + end
 
     def _draw(
@@ -156,16 +169,17 @@ class ButtonRow(HeightForWidthWidget):
 
     @override
     def fit(self, width: int) -> int:
-        taken = 0
+        taken, high = 0, self.button.line_height
         if self.extra is not None and not self.extra.isHidden():
             size = self.extra.sizeHint()
+            high = max(high, size.height())
             taken = min(size.width() + _GAP, width)
             left = 0 if self.isRightToLeft() else width - size.width()
-            top = (_LINE - size.height()) // 2
+            top = (high - size.height()) // 2
             self.extra.setGeometry(left, top, size.width(), size.height())
         start = taken if self.isRightToLeft() else 0
-        self.button.setGeometry(start, 0, width - taken, _LINE)
-        return _LINE
+        self.button.setGeometry(start, 0, width - taken, high)
+        return high
 
 
 class CollapsibleSection(Stack):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.agent.steering import split
+from hermes_desktop.core.pending_requests import QUESTION_TOOL
 from hermes_desktop.state.records.records import Message
 from hermes_desktop.ui.words.visible_text import one_line, visible, without_terminal_colours
 
@@ -170,7 +171,8 @@ def _join(call_id: str, name: str, arguments: str, row: Message | None, before: 
     if row is None:
         return ToolCall(call_id, shown, subject, arguments)
     seconds = row.timestamp - before
-    known = _SHORTEST_SHOWN_S <= seconds <= _LONGEST_SHOWN_S
+    # The time of a question is the user's own.
+    known = shown != QUESTION_TOOL and _SHORTEST_SHOWN_S <= seconds <= _LONGEST_SHOWN_S
     ok = succeeded(row.content)
     return ToolCall(
         call_id, shown, subject, arguments, row.content, ok, seconds if known else None,

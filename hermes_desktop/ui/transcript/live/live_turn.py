@@ -44,6 +44,8 @@ class LiveTurn:
         spoke: Whether rows of its own are shown above.
         waiting: The note that the prompt waits.
         note: A temporary note.
+        failure: The reason of its failure, or a quiet line after it was sent again.
+        retried: Whether the user sent its prompt again.
     """
 
     turn_id: str
@@ -55,7 +57,8 @@ class LiveTurn:
     reply: LiveReply | None = None
     waiting: LabelRow | None = None
     note: LabelRow | None = None
-    failure: FailureBlock | None = None
+    failure: FailureBlock | LabelRow | None = None
+    retried: bool = False
     finished: TurnFinished | None = None
     prompt_row: int | None = None
     reply_row: int | None = None

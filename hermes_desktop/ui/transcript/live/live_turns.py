@@ -7,7 +7,7 @@ from datetime import datetime
 
 from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnFinished, TurnNote
 from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
-from hermes_desktop.ui.transcript.blocks.fold import caption
+from hermes_desktop.ui.transcript.blocks.fold import LabelRow, caption
 from hermes_desktop.ui.transcript.blocks.tool_calls import ToolCall
 from hermes_desktop.ui.transcript.call_states import CallState, find_rows
 from hermes_desktop.ui.transcript.column import Item
@@ -31,6 +31,7 @@ class LiveTurns:
         made: Called with each new message widget, to connect its signals.
         retry: Called with a turn that the user wants to send again.
         changed: Called when the items changed on their own.
+        last_prompt_row: Id of the newest stored prompt that is loaded.
         settings: Called with the settings page and the setting that a failure refers to.
     """
 
@@ -40,6 +41,7 @@ class LiveTurns:
     changed: Callable[[], object] = lambda: None
     settings: Callable[[str, str], object] = lambda _page, _key: None
     turns: list[LiveTurn] = field(default_factory=list)
+    last_prompt_row: int = 0
 
     def find(self, turn_id: str) -> LiveTurn | None:
         """Return the turn of an id, None if there is none."""
@@ -175,20 +177,37 @@ class LiveTurns:
             if not turn.reply.text.strip() and event.outcome != "done":
                 turn.reply = None
         if event.outcome == "failed":
-            turn.failure = FailureBlock(event, self.look)
-            turn.failure.again.connect(lambda: self.retry(turn))
-            turn.failure.settings_wanted.connect(self.settings)
+            block = turn.failure = FailureBlock(event, self.look)
+            block.again.connect(lambda: self._retry(turn))
+            block.settings_wanted.connect(self.settings)
         if event.outcome != "done" and not event.stored and not turn.works and turn.reply is None:
             turn.prompt_widget = None
         return turn
 
     def drop_transient(self) -> None:
-        """Drop earlier failures and unstored answers, because a new turn starts."""
+        """Drop what a new turn replaces: unstored answers, and failures that it repeats.
+
+        Any other failure stays with its message.
+        """
         for turn in self.turns:
-            turn.failure = None
+            if turn.retried and isinstance(turn.failure, FailureBlock):
+                turn.failure = self._after_retry(turn)
+            elif turn.finished is not None and not turn.finished.stored:
+                turn.failure = None
             if turn.passing:
                 turn.prompt_widget = turn.reply = None
         self.turns = [turn for turn in self.turns if not turn.settled]
+
+    def _retry(self, turn: LiveTurn) -> None:
+        turn.retried = True
+        self.retry(turn)
+
+    def _after_retry(self, turn: LiveTurn) -> LabelRow | None:
+        """Return what stays below a message that was sent again: nothing if it was the last one."""
+        is_last = turn is self.turns[-1] and (turn.prompt_row or 0) >= self.last_prompt_row
+        if turn.prompt_row is None or is_last:
+            return None
+        return caption("No reply. The message was sent again below.", self.look)
 
     def clear(self) -> None:
         """Drop all turns; their widgets are deleted with the column's items."""
@@ -206,8 +225,13 @@ class LiveTurns:
             supply: Receives an entry together with the widget that shows it.
         """
         rows = [entry for entry in entries if isinstance(entry, MessageEntry)]
-        for turn in self.turns:
+        prompts = [entry.message.id for entry in rows if entry.message.role == "user"]
+        self.last_prompt_row = max(prompts, default=0)
+        for turn in reversed(self.turns):  # of equal prompts, the newest row is the newest turn's
             self._adopt_prompt(turn, rows, supply)
+            if _is_undone(turn, prompts):
+                turn.failure = None
+        for turn in self.turns:
             self._adopt_parts(turn, rows, supply)
             self._adopt_reply(turn, rows, supply)
             turn.spoke = turn.prompt_row is not None and bool(turn.answers_in(rows))
@@ -225,7 +249,7 @@ class LiveTurns:
     def drop_undone(self, turn_ids: frozenset[str]) -> None:
         """Drop the rest of turns whose rows a later read did not contain.
 
-        They were undone in the meantime. A failure block stays.
+        They were undone in the meantime. A failure block stays until its prompt is gone.
         """
         for turn in self.turns:
             if turn.turn_id in turn_ids:
@@ -291,6 +315,13 @@ class LiveTurns:
         turn = LiveTurn(turn_id, prompt, floor_id, now, widget)
         self.turns.append(turn)
         return turn
+
+
+def _is_undone(turn: LiveTurn, prompts: Sequence[int]) -> bool:
+    """Return whether the stored prompt of a turn was removed, as far as the loaded rows show."""
+    if turn.finished is None or turn.prompt_row is None or turn.prompt_row in prompts:
+        return False
+    return not prompts or min(prompts) < turn.prompt_row
 
 
 def _run(steps: Iterator[None]) -> None:

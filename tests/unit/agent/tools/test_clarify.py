@@ -1,9 +1,9 @@
 """The assistant asks: what reaches the person, and what the answer, or none, becomes."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,12 +11,36 @@ from hermes_desktop.agent.tools.asking.clarify import MOST_CHOICES, TIMEOUT_S, q
 from hermes_desktop.agent.tools.asking.question_queue import Question, QuestionAttendant, chosen
 from tests.fakes.tool_stage import KEY, SID, ToolStage, call
 
+if TYPE_CHECKING:
+    from hermes_desktop.agent.types import ToolProgress
+
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[ToolStage]:
     made = ToolStage(tmp_path)
     yield made
     made.close()
+
+
+@pytest.mark.parametrize("tool", ["terminal", "clarify"])
+def test_the_time_of_the_user_is_no_part_of_a_duration(stage: ToolStage, tool: str) -> None:
+    """The user takes 0.6 s; what was allowed takes 0.2 s."""
+
+    def later(answer: Callable[..., object], request_id: str, words: str) -> None:
+        threading.Timer(0.6, answer, (request_id, words)).start()
+
+    stage.person(lambda asked: later(stage.queue.answer, asked.id, "once"))
+    stage.answers(lambda asked: later(stage.questions.answer, asked.id, "80"))
+    (stage.cwd / "build").mkdir()
+    heard: list[ToolProgress] = []
+    wanted = {"terminal": {"command": "sleep 0.2; rm -rf build"}, "clarify": {"question": "Port?"}}
+    stage.model.calls.append((call(tool, **wanted[tool]),))
+    stage.agent().run_conversation("Do it", tool_callback=heard.append)
+    assert (stage.cwd / "build").exists() == (tool == "clarify")
+    seconds = heard[-1].seconds
+    assert heard[-1].ok
+    assert seconds is not None
+    assert (0.2 if tool == "terminal" else 0.0) <= seconds < 0.6
 
 
 def ask(stage: ToolStage, **arguments: Any) -> dict[str, Any]:
