@@ -149,7 +149,7 @@ async def test_everything_has_a_name(stage: SettingsStage) -> None:
             nameless = [stop for stop in stops if not _name(stop)]
             assert not nameless
         field = row(stage.view, "session_reset.idle_minutes")
-        assert field.editor.widget.accessibleName() == "All chats: Silent for"
+        assert field.editor.widget.accessibleName() == "All chats: Inactive for"
         assert "minutes" in field.editor.widget.accessibleDescription()
         assert field.label.buddy() is field.editor.widget
         assert "Default: 1440 minutes" in field.label.toolTip()
