@@ -55,8 +55,12 @@ def refuse_home_file(path: Path, paths: HermesPaths) -> None:
             "An export cannot replace a database.", str(path), "Choose another file."
         )
     if _has_other_names(target):
+        found = _identity(target)
         for home in homes:
-            if any(_identity(each) == _identity(target) for each in _files(home)):
+            if any(
+                _identity(each) == found and not _is_export(each, each.relative_to(home).parts)
+                for each in _files(home)
+            ):
                 raise _refusal(path, home)
 
 
@@ -96,13 +100,8 @@ def _is_database(target: Path) -> bool:
 
 
 def _files(home: Path) -> Iterator[Path]:
-    """Yield the files of a home that no export may replace."""
     for folder, _, names in os.walk(home):
-        parts = Path(folder).relative_to(home).parts
-        for name in names:
-            file = Path(folder, name)
-            if not _is_export(file, (*parts, name)):
-                yield file
+        yield from (Path(folder, name) for name in names)
 
 
 def _has_other_names(target: Path) -> bool:
