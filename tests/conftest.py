@@ -9,17 +9,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from hermes_desktop.core.session_context import reset_session_vars
 
 _MANY_OBJECTS = 50_000
 _collected_elsewhere: list[str] = []
 
+# How long an example takes depends on what else the machine does; that is no failure.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
+
 
 def pytest_collection_finish() -> None:
     """Leave what was loaded to find the tests out of every later collection."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Let a worker that has nothing left take tests from one that is still busy."""
+    from xdist.scheduler import WorkStealingScheduling  # only where -n was given
+
+    return WorkStealingScheduling(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

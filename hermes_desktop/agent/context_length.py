@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.agent.types import ConversationMessage, ModelChoice
+from hermes_desktop.core.text.stored_text import estimate_text
 from hermes_desktop.state.records.content_codec import plain_text
 
 GUESS = 128_000
@@ -21,7 +22,6 @@ ENOUGH = 64_000
 """With less, instructions, tools and a few tool results fill a model's context."""
 _PER_MESSAGE = 4
 _PER_PICTURE = 1_000
-_BYTES_PER_TOKEN = 4
 
 _KNOWN: tuple[tuple[str, int], ...] = (
     ("gpt-5", 400_000),
@@ -150,11 +150,6 @@ def _key(choice: ModelChoice) -> tuple[str, str]:
 
 
 # ------------------------------------------------------------------------------------ estimates
-
-
-def estimate_text(text: str) -> int:
-    """Estimate the tokens of a text. By its bytes: other scripts take more than Latin letters."""
-    return (len(text.encode("utf-8", "replace")) + _BYTES_PER_TOKEN - 1) // _BYTES_PER_TOKEN
 
 
 def estimate_message(message: ConversationMessage) -> int:

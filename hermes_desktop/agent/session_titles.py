@@ -14,6 +14,7 @@ from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.types import ChatRequest, ConversationMessage
 from hermes_desktop.agent.usage import amounts_of
 from hermes_desktop.core.errors import HermesError
+from hermes_desktop.settings.options import setting
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.content_codec import clean_text, plain_text
 from hermes_desktop.state.sessions.titles import TitleError
@@ -45,7 +46,13 @@ class TitleSettings:
         language: The language of titles; "" for the user's.
     """
 
-    enabled: bool = True
+    enabled: bool = setting(
+        "auxiliary.title_generation.enabled",
+        default=True,
+        title="Name new sessions",
+        help="The model names a new session after the first reply.",
+        section="Long sessions",
+    )
     language: str = ""
 
     @classmethod

@@ -9,11 +9,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hermes_desktop.core.text.stored_text import HINT_SIGNS, HINTS_BEGIN, HINTS_END
+
 log = logging.getLogger(__name__)
 
-_OPENS = "[THE PERSON SAYS WHILE YOU WORK: "
-_EXPLAINS = "this is a message to you, no output of a tool]"
-_CLOSES = "[END OF WHAT THE PERSON SAYS]"
 MOST_WAITING = 32
 
 Heard = Callable[[], object]
@@ -85,7 +84,7 @@ def with_hints(result: str, hints: tuple[Hint, ...]) -> str:
     if not hints:
         return result
     said = "\n\n".join(_harmless(hint.text) for hint in hints)
-    return f"{result}\n\n{_OPENS}{_EXPLAINS}\n{said}\n{_CLOSES}"
+    return f"{result}{HINTS_BEGIN}{said}{HINTS_END}"
 
 
 def tool_text(result: str) -> str:
@@ -93,23 +92,13 @@ def tool_text(result: str) -> str:
     return _harmless(result)
 
 
-def split(stored: str) -> tuple[str, str]:
-    """Split a stored result into the tool's own text and the hints after it ("" for none)."""
-    if not stored.endswith(_CLOSES):
-        return stored, ""
-    result, mark, said = stored.rpartition(f"\n\n{_OPENS}{_EXPLAINS}\n")
-    if not mark:
-        return stored, ""
-    return result, said.removesuffix(f"\n{_CLOSES}")
-
-
 def joined(result: str, said: str) -> str:
-    """Join what :func:`split` separated."""
+    """Join what :func:`.split_hints` separated."""
     return with_hints(result, (Hint(said),)) if said else result
 
 
 def _harmless(text: str) -> str:
-    for sign in (_OPENS, _CLOSES):
+    for sign in HINT_SIGNS:
         if sign in text:
             text = text.replace(sign, f"[ {sign[1:]}")
     return text

@@ -19,7 +19,8 @@ class AgentResult(TypedDict, total=False):
 
     Ours always contains ``final_response``, ``session_id``, ``api_calls``, ``completed``,
     ``interrupted``, ``failed``, ``partial``, ``error``, ``agent_persisted`` and
-    ``written_message_ids``.
+    ``written_message_ids``. ``runs_later`` are files that the turn changed and that other programs
+    run by themselves later.
     """
 
     final_response: str | None
@@ -43,6 +44,7 @@ class AgentResult(TypedDict, total=False):
     turn_exit_reason: str
     compression_exhausted: bool
     pending_steer: str
+    runs_later: list[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,6 @@ from typing import Any
 
 from hermes_desktop.agent.types import Finished, ModelChoice
 
-_TASKS = {
-    "": "",
-    "compression": "for summaries",
-    "title_generation": "for names of sessions",
-    "vision": "for pictures",
-}
-
-
-def task_label(task: str) -> str:
-    """Return a readable name of the auxiliary task of a model call; "" for answering."""
-    return _TASKS.get(task, f"for {task.replace('_', ' ')}")
-
 
 def amounts_of(finished: Finished, choice: ModelChoice) -> dict[str, Any]:
     """Return the figures of one answered call, as ``update_token_counts`` takes them.

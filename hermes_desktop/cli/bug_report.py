@@ -23,7 +23,7 @@ def report_internal_error(error: Exception) -> None:
     """
     log_file = _existing_log_place()
     if log_file is not None and _write_log(error, log_file):
-        detail = f"What happened is written in {log_file}."
+        detail = f"The details are in {log_file}."
     else:
         text = "".join(traceback.format_exception(error))
         detail = _redactor().clean(text).rstrip()
@@ -31,7 +31,7 @@ def report_internal_error(error: Exception) -> None:
         HermesError(
             "Something went wrong inside Hermes Desktop; this is a bug.",
             detail,
-            "Please report it, with those lines.",
+            "Please report this bug and include those lines.",
         )
     )
 

@@ -53,9 +53,9 @@ class Consent:
             return True
         if not (output.is_input_terminal() and output.is_error_terminal()):
             raise RefusedError(
-                "This has to be confirmed, and there is no terminal to ask on.",
+                "Confirmation is required, but there is no terminal to ask on.",
                 _NOTHING_DONE,
-                "Look at it with --dry-run, then add --yes.",
+                "Preview the change with --dry-run, then add --yes.",
             )
         if self.as_json:
             output.say(preview.rstrip("\n"))
@@ -70,9 +70,13 @@ class Consent:
 def with_consent(command: Command) -> Command:
     """Add ``--yes``, ``--dry-run`` and ``--json`` to a command and call it with ``consent``."""
 
-    @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-    @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
-    @click.option("--json", "as_json", is_flag=True, help="One JSON array of what is concerned.")
+    @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+    @click.option(
+        "--dry-run", is_flag=True, help="Show what would happen without changing anything."
+    )
+    @click.option(
+        "--json", "as_json", is_flag=True, help="Print the affected items as a JSON array."
+    )
     @functools.wraps(command)
     def wrapped(*args: Any, yes: bool, dry_run: bool, as_json: bool, **kwargs: Any) -> Any:
         return command(*args, consent=Consent(yes, dry_run, as_json), **kwargs)

@@ -15,7 +15,7 @@ profile_option = click.option(
     "--profile",
     "-p",
     metavar="NAME",
-    help="Work on this profile instead of the active one.",
+    help="Use this profile instead of the active one.",
 )
 
 

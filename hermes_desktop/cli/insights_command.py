@@ -25,15 +25,16 @@ _ANY_LENGTH = 1_000_000
     type=click.IntRange(1, _MOST_DAYS),
     default=30,
     show_default=True,
-    help="How many days back.",
+    help="Number of days to include.",
 )
-@click.option("--source", metavar="NAME", help="Only one platform, such as cli or telegram.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object with all figures.")
+@click.option("--source", metavar="NAME", help="Only this source, such as cli or telegram.")
+@click.option("--json", "as_json", is_flag=True, help="Print all figures as a JSON object.")
 @with_home
 def insights(*, days: int, source: str | None, as_json: bool, paths: "HermesPaths") -> None:
-    """Count tokens, costs and tools of the last days.
+    """Show the tokens, costs and tools of the last days.
 
-    Costs that nobody named are told as not known. Archived sessions and those of subagents count.
+    Costs that no provider reported are shown as unknown. Archived sessions and those of subagents
+    are included.
     """
     with open_store(paths) as db:
         found = count_insights(db, days, now=time.time(), source=source)

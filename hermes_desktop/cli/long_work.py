@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from types import FrameType
 
 from hermes_desktop.cli import output
-from hermes_desktop.cli.rewritten_line import RewrittenLine
 from hermes_desktop.state.records.cancellation import Progress
 
 _BETWEEN_S = 0.1
@@ -19,7 +18,7 @@ class LongOperation:
     def __init__(self) -> None:
         self._stopped = False
         self._shown_at = 0.0
-        self._line = RewrittenLine()
+        self._line = output.RewrittenLine()
 
     def is_set(self) -> bool:
         """Return whether Ctrl-C was pressed."""

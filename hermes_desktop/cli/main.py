@@ -44,22 +44,24 @@ _COMMANDS = {
 )
 @click.version_option(__version__, "--version", prog_name="Hermes Desktop")
 @profile_option
-@click.option("--hidden", is_flag=True, help="Start in the tray, without showing the window.")
-@click.option("--demo", is_flag=True, help="Show a made-up history in a temporary home.")
+@click.option("--hidden", is_flag=True, help="Start in the tray without opening the window.")
+@click.option("--demo", is_flag=True, help="Use sample sessions in a temporary home.")
 @click.option(
     "--screenshot",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="With --demo: continue a session, save a picture of the window and quit.",
+    help="With --demo: continue a session, save a screenshot of the window, and quit.",
 )
 @click.option(
     "--color-scheme",
     type=click.Choice(["system", "light", "dark"]),
     default="system",
     show_default=True,
-    help="Colours of the window.",
+    help="Color scheme of the window.",
 )
-@click.option("--self-test", is_flag=True, help="Check that everything needed loads, and quit.")
+@click.option(
+    "--self-test", is_flag=True, help="Check that all required libraries load, then quit."
+)
 @click.pass_context
 def root(  # noqa: PLR0913 - one argument an option
     context: click.Context,
@@ -73,15 +75,15 @@ def root(  # noqa: PLR0913 - one argument an option
 ) -> int | None:
     """Hermes Desktop: your Hermes sessions in a window and the system tray.
 
-    Without a command the desktop program starts.
+    Without a command, the desktop program starts.
     """
     if context.invoked_subcommand is not None:
         _refuse_window_options(context)
         return None
     if screenshot is not None and not demo:
-        raise click.UsageError("--screenshot works with --demo only.")
+        raise click.UsageError("--screenshot requires --demo.")
     if demo and profile is not None:
-        raise click.UsageError("--demo brings its own home; it cannot show a profile.")
+        raise click.UsageError("--demo uses its own home; do not combine it with --profile.")
     from hermes_desktop.app import DesktopOptions, run_desktop, run_self_test
 
     if self_test:
@@ -171,5 +173,5 @@ def _refuse_window_options(context: click.Context) -> None:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             option = "--" + name.replace("_", "-")
             raise click.UsageError(
-                f"{option} belongs to the desktop program, not to “{context.invoked_subcommand}”."
+                f"{option} is for the desktop program, not for “{context.invoked_subcommand}”."
             )

@@ -150,6 +150,32 @@ def ask(text: str) -> None:
         sys.stderr.flush()
 
 
+class RewrittenLine:
+    """A line on standard error that overwrites itself, such as a countdown.
+
+    It remembers its text, so that a shorter text erases all of a longer one.
+    """
+
+    def __init__(self) -> None:
+        self._line = ""
+
+    def rewrite(self, line: str) -> None:
+        """Replace the text of the line."""
+        ask("\r" + line.ljust(len(self._line)))
+        self._line = line
+
+    def clear(self) -> None:
+        """Empty the line."""
+        if self._line:
+            ask("\r" + " " * len(self._line) + "\r")
+        self._line = ""
+
+    def say(self, text: str) -> None:
+        """Clear the line and write a permanent one in its place."""
+        self.clear()
+        say(one_line(text))
+
+
 def show_error(error: HermesError) -> None:
     """Print the error's title, detail and hint: one line each."""
     lines = [error.title, *(f"  {part}" for part in (error.detail, error.hint) if part)]

@@ -31,17 +31,17 @@ _FOLDER = "hermes-desktop"
     flag_value=_BY_ITSELF,
     default=None,
     metavar="[PATH]",
-    help="Serve any number of programs of yours on a Unix socket, instead of standard streams.",
+    help="Serve any number of your programs on a Unix socket instead of standard input and output.",
 )
 @with_home
 def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
     """Serve editors and scripts by JSON-RPC.
 
-    JSON-RPC 2.0, one object a line, both ways. Requests come on standard input, answers and events
-    go to standard output, and nothing else does. The first frame is the event gateway.ready;
-    session.create, then prompt.submit, begins a session. When the input ends, replies that are
-    being written are written to their end. Ctrl-C and SIGTERM interrupt them; what came so far is
-    kept.
+    Speaks JSON-RPC 2.0, one object per line in each direction. Requests are read from standard
+    input; responses and events, and nothing else, go to standard output. The first frame is the
+    event gateway.ready; start a session with session.create, then prompt.submit. When the input
+    ends, running replies are completed. Ctrl-C and SIGTERM interrupt them; the part received so
+    far is kept.
     """
     if socket is None:
         from hermes_desktop import __version__
@@ -49,14 +49,14 @@ def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
         from hermes_desktop.tui_gateway.transport.streams import StreamTransport, claim_streams
 
         if output.is_input_terminal():
-            output.say("Waiting for requests, one JSON object a line. Ctrl-D ends.")
+            output.say("Waiting for requests, one JSON object per line. Press Ctrl-D to end.")
         try:
             streams = claim_streams()
         except (OSError, AttributeError) as error:  # closed, or there never were any
             raise HermesError(
-                "There is nothing to read requests from, or to write answers to.",
+                "Requests cannot be read or answered.",
                 "Standard input or standard output is closed.",
-                "Start it from a program that holds both, or use --socket.",
+                "Start it from a program that keeps both open, or use --socket.",
             ) from error
         # Before everything the first request needs: a front end becomes visible meanwhile.
         StreamTransport(streams.sink).write(frames.ready(__version__, paths.profile))
@@ -90,7 +90,7 @@ def _serve(
             StreamServing(streams, ending, closing).run(parts.program())
         else:
             listening = _listen(paths, socket or "")
-            output.say(f"Serving {paths.home} at {listening.path}. Ctrl-C ends it.")
+            output.say(f"Serving {paths.home} at {listening.path}. Press Ctrl-C to stop.")
             SocketServing(listening, ending, closing).run(parts.program())
         parts.close()
     return 0
@@ -104,9 +104,9 @@ def _listen(paths: "HermesPaths", wanted: str) -> "ListeningSocket":
         return ListeningSocket(path)
     except OSError as error:
         raise HermesError(
-            "The socket cannot be made.",
+            "The socket cannot be created.",
             f"{path}: {error.strerror or error}.",
-            "Give another path.",
+            "Choose another path.",
         ) from error
 
 

@@ -50,7 +50,7 @@ def note_other_database(db: SessionDB) -> None:
         return
     if not db.session_count():
         raise StateUnavailableError(home.title, home.reason, home.hint)
-    output.say(f"Note: {home.title} What follows is what state.db held before.")
+    output.say(f"Note: {home.title} Shown is the earlier content of state.db.")
 
 
 @contextlib.contextmanager

@@ -1,18 +1,19 @@
 """Commands that answer approval requests: ``/approve``, ``/deny``, ``/yolo``."""
 
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue, ApprovalRequest, Choice
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.commands.context import CommandContext, CommandReply, Sender
 from hermes_desktop.core.errors import RefusedError, UsageError
+from hermes_desktop.core.user_requests import ApprovalChoice, UserRequest
 
 _SHOWN = 200
-_CHOICES: dict[str, Choice] = {
+_CHOICES: dict[str, ApprovalChoice] = {
     "": "once",
     "once": "once",
     "all": "once",
     "session": "session",
     "always": "always",
 }
-_DONE: dict[Choice, str] = {
+_DONE: dict[ApprovalChoice, str] = {
     "once": "Allowed once",
     "session": "Allowed in this session",
     "always": "Allowed from now on",
@@ -20,7 +21,7 @@ _DONE: dict[Choice, str] = {
 }
 
 
-def may_answer(request: ApprovalRequest, sender: Sender) -> bool:
+def may_answer(request: UserRequest, sender: Sender) -> bool:
     """Return whether the sender may approve: the requester, the owner, or a named admin."""
     if sender.in_window:
         return True
@@ -28,13 +29,15 @@ def may_answer(request: ApprovalRequest, sender: Sender) -> bool:
     return is_asker or (sender.restricted and sender.is_admin)
 
 
-def resolve(queue: ApprovalQueue, sender: Sender, choice: Choice, *, everything: bool) -> str:
+def resolve(
+    queue: RequestQueue, sender: Sender, choice: ApprovalChoice, *, everything: bool
+) -> str:
     """Answer the oldest approval request of a chat, or all; return the text of the reply.
 
     Raises:
         RefusedError: No request is pending, or the sender may not answer it this way.
     """
-    waiting = queue.pending(sender.session_key)
+    waiting = queue.pending(sender.session_key, "approval")
     if not waiting:
         raise RefusedError("Nothing waits for an answer here.")
     if choice != "deny" and not all(may_answer(each, sender) for each in waiting):
@@ -49,7 +52,7 @@ def resolve(queue: ApprovalQueue, sender: Sender, choice: Choice, *, everything:
             raise RefusedError("This cannot be allowed for always.", hint="Say once or session.")
         by = "window" if sender.in_window else sender.platform
         if queue.answer(request.id, choice, by):
-            lines.append(f"{_DONE[choice]}: {' '.join(request.what.split())[:_SHOWN]}")
+            lines.append(f"{_DONE[choice]}: {' '.join(request.text.split())[:_SHOWN]}")
     return "\n".join(lines) or "It does not wait any more."
 
 
@@ -89,8 +92,8 @@ async def yolo(context: CommandContext) -> CommandReply:
     return CommandReply("What may do harm is asked again.")
 
 
-def _queue(context: CommandContext) -> ApprovalQueue:
-    queue = context.facts.approvals
+def _queue(context: CommandContext) -> RequestQueue:
+    queue = context.facts.requests
     if queue is None:
         raise RefusedError("Nothing is asked here.", "The assistant has no tools in this program.")
     return queue

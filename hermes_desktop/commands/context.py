@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from hermes_desktop.agent.compression.context_compression import Compactor
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
 from hermes_desktop.agent.types import CancelSignal, ModelChoice
 from hermes_desktop.commands.registry import CommandDef
@@ -257,8 +256,7 @@ class ProgramFacts:
         choose_model: Returns the model that would answer with these choices (``model``,
             ``provider``); blocking; raises :class:`HermesError`. None: unknown.
         care: Builds the compaction service for the same choices; likewise.
-        approvals: The queue of approval requests; None: there are none here.
-        questions: The queue of the assistant's questions; None: there are none here.
+        requests: The queue of approvals and questions; None: there are none here.
         processes: The background processes; None: there are none.
         change_setting: Writes one setting of the home, None unsets it; blocking; raises
             :class:`HermesError`. None: settings are not written here.
@@ -269,8 +267,7 @@ class ProgramFacts:
     home: Path | None = None
     choose_model: Callable[[Mapping[str, str]], ModelChoice | None] = _no_model
     care: Callable[[Mapping[str, str]], Compactor | None] = _no_care
-    approvals: ApprovalQueue | None = None
-    questions: QuestionQueue | None = None
+    requests: RequestQueue | None = None
     processes: ProcessTable | None = None
     change_setting: Callable[[str, object], None] | None = None
 

@@ -13,7 +13,6 @@ from hermes_desktop.commands import (
     model_commands,
     resume_commands,
     thinking_commands,
-    turn_commands,
     work_commands,
 )
 from hermes_desktop.commands.context import CommandContext, CommandReply, Handler
@@ -21,8 +20,8 @@ from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.errors import ConfigError, HermesError, ProviderError, StateError
 
 HANDLERS: Mapping[str, Handler] = {
-    "new": turn_commands.new,
-    "stop": turn_commands.stop,
+    "new": work_commands.new,
+    "stop": work_commands.stop,
     "retry": conversation_commands.retry,
     "undo": conversation_commands.undo,
     "title": conversation_commands.title,
@@ -31,8 +30,8 @@ HANDLERS: Mapping[str, Handler] = {
     "branch": conversation_commands.branch,
     "compress": compress_command.compress,
     "status": about_commands.status,
-    "queue": turn_commands.queue,
-    "steer": turn_commands.steer,
+    "queue": work_commands.queue,
+    "steer": work_commands.steer,
     "background": work_commands.background,
     "agents": work_commands.agents,
     "model": model_commands.model,

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from hermes_desktop.agent.memory_store import LIMITS, Entry, MemoryStore, PendingWrite
-from hermes_desktop.agent.options.memory_options import WRITE_APPROVAL
+from hermes_desktop.agent.options.config_options import WRITE_APPROVAL
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.words import ago, count, first_words, lines
 from hermes_desktop.commands.work_commands import is_owner

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hermes_desktop.agent.usage import task_label
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.parsing import take_flags, take_option
 from hermes_desktop.commands.present_session import (
@@ -14,9 +13,9 @@ from hermes_desktop.commands.present_session import (
 )
 from hermes_desktop.commands.words import cost_words, count, first_words, lines
 from hermes_desktop.core.errors import UsageError
+from hermes_desktop.core.usage import ModelUsage, cost_of, task_label
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import SessionRow
-from hermes_desktop.state.sessions.session_usage import ModelUsage, cost_of
 
 MOST_NAME_CHARS = 200
 _MOST_MODELS = 12

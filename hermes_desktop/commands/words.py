@@ -1,7 +1,7 @@
 """Formatting helpers for answers: counts, times, excerpts."""
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.state.sessions.session_usage import Cost
+from hermes_desktop.core.usage import Cost
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 

@@ -1,15 +1,65 @@
-"""The commands ``/background`` and ``/agents``: start, list and stop background work."""
+"""Commands about what runs: the reply that is being written, the next ones, background work."""
 
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalRequest
-from hermes_desktop.agent.tools.asking.question_queue import Question
 from hermes_desktop.agent.tools.processes.process_table import ProcessInfo
 from hermes_desktop.commands.context import CommandContext, CommandReply, Work
 from hermes_desktop.commands.words import ago, count, first_words, lines
 from hermes_desktop.core.errors import NotFoundError, UsageError
+from hermes_desktop.core.user_requests import UserRequest
 
 _STOP = frozenset({"stop", "kill", "end"})
 _ASKED = "ask_"
 _SHOWN = 100
+_BESIDE = frozenset({"all", "background"})
+
+
+async def new(context: CommandContext) -> CommandReply:
+    """Handle ``/new [title]``."""
+    context.store.sanitize_title(context.args)  # a title that is too long changes nothing
+    return CommandReply(await context.host.begin_anew(context.args))
+
+
+async def stop(context: CommandContext) -> CommandReply:
+    """Handle ``/stop [background | all]``: stop the reply, the background work, or both."""
+    word = context.args.strip().lower()  # "/stop please!" is meant as well
+    turn = word != "background" and await context.host.stop_turn()
+    beside = await stop_background_work(context) if word in _BESIDE else 0
+    told = f"{count(beside, 'thing')} beside it ended." if beside else ""
+    if turn:
+        words = "Stopped. The session goes on with your next message."
+        return CommandReply(f"{words} {told}".rstrip())
+    return CommandReply(told.capitalize() or "Nothing is being written here.")
+
+
+async def steer(context: CommandContext) -> CommandReply:
+    """Handle ``/steer <message>``: pass it to the running turn; answer it at once if none runs."""
+    if not context.args:
+        usage = context.name("steer")
+        raise UsageError(
+            "There is nothing to say.", f"{usage} is followed by a message.", f"{usage} <message>"
+        )
+    host = context.host
+    if not host.is_busy():
+        return CommandReply(ask=context.args)
+    if await host.steer(context.args):
+        return CommandReply("I take that into account while I work.")
+    await host.queue(context.args)
+    return CommandReply("What runs cannot be told any more, so I answer this next.")
+
+
+async def queue(context: CommandContext) -> CommandReply:
+    """Handle ``/queue <message>``; when nothing runs, it is answered at once.
+
+    In the window every message waits for the one before, so there it is simply the next one.
+    """
+    if not context.args:
+        usage = context.name("queue")
+        raise UsageError(
+            "There is nothing to queue.", f"{usage} is followed by a message.", f"{usage} <message>"
+        )
+    if context.sender.in_window or not context.host.is_busy():
+        return CommandReply(ask=context.args)
+    waiting = await context.host.queue(context.args)
+    return CommandReply(f"Queued ({count(waiting, 'message')} waiting)." if waiting else "")
 
 
 async def background(context: CommandContext) -> CommandReply:
@@ -59,13 +109,12 @@ def all_work(context: CommandContext) -> list[Work]:
     everywhere = is_owner(context)
     key = None if everywhere else context.sender.session_key
     found = list(context.host.work(everywhere=everywhere))
-    table, queue = context.facts.processes, context.facts.approvals
+    table, queue = context.facts.processes, context.facts.requests
     if table is not None:
         found += [_of_process(each) for each in table.listed(key) if each.state == "running"]
     if queue is not None:
-        found += [_of_approval(each) for each in queue.pending(key)]
-    if context.facts.questions is not None:
-        found += [_of_question(each) for each in context.facts.questions.pending(key)]
+        for kind in ("approval", "question"):
+            found += [_of_request(each) for each in queue.pending(key, kind)]
     return found
 
 
@@ -73,14 +122,9 @@ def _of_process(info: ProcessInfo) -> Work:
     return Work(info.id, "process", info.command, info.started_at, info.cwd)
 
 
-def _of_approval(request: ApprovalRequest) -> Work:
+def _of_request(request: UserRequest) -> Work:
     name = f"{_ASKED}{request.id[:6]}"
-    return Work(name, "approval", request.what, request.asked_at, request.where, "waiting")
-
-
-def _of_question(question: Question) -> Work:
-    name = f"{_ASKED}{question.id[:6]}"
-    return Work(name, "question", question.text, question.asked_at, "", "waiting")
+    return Work(name, request.kind, request.text, request.asked_at, request.where, "waiting")
 
 
 def _line(work: Work, context: CommandContext, *, everywhere: bool) -> str:
@@ -104,16 +148,13 @@ async def _stop(context: CommandContext, name: str) -> CommandReply:
 
 
 async def _end(context: CommandContext, work: Work) -> bool:
-    table, queue = context.facts.processes, context.facts.approvals
+    table, queue = context.facts.processes, context.facts.requests
     if work.kind == "process" and table is not None:
         return await context.run_aside(lambda: table.kill(work.id))
-    if work.kind == "approval" and queue is not None:
+    if work.kind in {"approval", "question"} and queue is not None:
         asked = [each for each in queue.pending() if work.id == f"{_ASKED}{each.id[:6]}"]
-        return sum(queue.answer(each.id, "deny") for each in asked) > 0
-    questions = context.facts.questions
-    if work.kind == "question" and questions is not None:
-        open_ones = [q for q in questions.pending() if work.id == f"{_ASKED}{q.id[:6]}"]
-        return sum(questions.answer(each.id, "") for each in open_ones) > 0
+        declined = {"approval": "deny", "question": ""}
+        return sum(queue.answer(each.id, declined[each.kind]) for each in asked) > 0
     return await context.host.stop_work(work.id, everywhere=is_owner(context))
 
 

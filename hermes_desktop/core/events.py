@@ -19,12 +19,7 @@ from hermes_desktop.core.gateway_events import (
     UndoneWork,
 )
 from hermes_desktop.core.turn_events import (
-    ApprovalChoice,
-    ApprovalRequested,
-    ApprovalResolved,
     ContextUsed,
-    QuestionAnswered,
-    QuestionAsked,
     ToolFinished,
     ToolStarted,
     TurnDelta,
@@ -33,12 +28,10 @@ from hermes_desktop.core.turn_events import (
     TurnQueued,
     TurnStarted,
 )
+from hermes_desktop.core.user_requests import RequestPending, RequestResolved
 
 __all__ = [
     "OFFERED_SESSION",
-    "ApprovalChoice",
-    "ApprovalRequested",
-    "ApprovalResolved",
     "ContextUsed",
     "Event",
     "GatewayState",
@@ -50,8 +43,8 @@ __all__ = [
     "OtherGateway",
     "PairingChanged",
     "PlatformHealth",
-    "QuestionAnswered",
-    "QuestionAsked",
+    "RequestPending",
+    "RequestResolved",
     "SessionReset",
     "SessionsChanged",
     "SettingChanged",
@@ -155,10 +148,8 @@ Event = (
     | TurnDelta
     | ToolStarted
     | ToolFinished
-    | ApprovalRequested
-    | ApprovalResolved
-    | QuestionAsked
-    | QuestionAnswered
+    | RequestPending
+    | RequestResolved
     | ContextUsed
     | TurnNote
     | TurnFinished

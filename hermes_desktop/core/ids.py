@@ -5,7 +5,6 @@ import secrets
 from datetime import datetime
 from typing import NewType
 
-SessionId = NewType("SessionId", str)
 TurnId = NewType("TurnId", str)
 
 _UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f]|\.\.|^[A-Za-z]:")

@@ -25,7 +25,7 @@ _PATTERNS = (
     re.compile(r"\b(\d{6,}:[A-Za-z0-9_-]{4})[A-Za-z0-9_-]{20,}"),
     re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?=@)"),
 )
-_SHORTEST = 6
+SHORTEST = 6
 _SHORTEST_NAMED = 8
 
 
@@ -36,19 +36,51 @@ class SecretRedactor:
         # Replaced, never mutated: log records are formatted on other threads.
         self._values: tuple[str, ...] = ()
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The registered values."""
+        return self._values
+
     def learn(self, value: str | None) -> None:
         """Register a value to be removed (under 6 characters it would match ordinary words)."""
-        if value and len(value) >= _SHORTEST and value not in self._values:
+        if value and len(value) >= SHORTEST and value not in self._values:
             # Longest first: one secret may be a prefix of another.
             self._values = tuple(sorted((*self._values, value), key=len, reverse=True))
 
     def clean(self, text: str) -> str:
         """Return the text with each secret replaced by a mark."""
-        for value in self._values:
-            text = text.replace(value, "[secret]")
+        text = self.clean_known(text)
         for pattern in _PATTERNS:
             text = pattern.sub(r"\1…[secret]", text)
         return text
+
+    def clean_known(self, text: str) -> str:
+        """Return the text with each registered value replaced by a mark; patterns stay."""
+        for value in self._values:
+            text = text.replace(value, "[secret]")
+        return text
+
+    def settled(self, text: str) -> int:
+        """Return up to where a growing text can be cleaned.
+
+        What follows may be the beginning of a registered value.
+        """
+        values = self._values
+        end = len(text) - max((_begun(text, value) for value in values), default=0)
+        for value in values:  # a whole value is not cut in two
+            at = text.find(value, max(end - len(value) + 1, 0))
+            if 0 <= at < end < at + len(value):
+                end = at + len(value)
+        return end
+
+
+def _begun(text: str, value: str) -> int:
+    """Return how many characters at the end of a text are the beginning of a value."""
+    tail = text[-(len(value) - 1) :]
+    at = tail.find(value[0])
+    while at >= 0 and not value.startswith(tail[at:]):
+        at = tail.find(value[0], at + 1)
+    return len(tail) - at if at >= 0 else 0
 
 
 def learn_named(values: Mapping[str, str], redactor: SecretRedactor) -> None:

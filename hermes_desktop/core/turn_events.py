@@ -1,4 +1,4 @@
-"""Events of a turn, as frozen records: deltas, tools, questions, the end."""
+"""Events of a turn, as frozen records: deltas, tools, the end."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -81,97 +81,6 @@ class ToolFinished:
     ok: bool = True
     seconds: float = 0.0
     step: int = 0
-
-
-ApprovalChoice = Literal["once", "session", "always", "deny"]
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalRequested:
-    """A possibly harmful action waits for the user's approval.
-
-    Attributes:
-        request_id: Identifies the request in answers.
-        session_key: The chat it came from.
-        session_id: Its session.
-        platform: Where the chat takes place: ``desktop``, ``cli``, ``telegram``, …
-        tool: The tool.
-        what: The command or the file, without secrets.
-        where: The folder it works in.
-        why: Why approval is needed, one sentence per reason.
-        choices: The possible answers.
-        expires_at: When it is denied automatically, in seconds since the epoch.
-    """
-
-    request_id: str
-    session_key: str
-    session_id: str
-    platform: str
-    tool: str
-    what: str
-    where: str
-    why: tuple[str, ...]
-    choices: tuple[ApprovalChoice, ...]
-    expires_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalResolved:
-    """An approval request is no longer pending.
-
-    Attributes:
-        choice: The outcome.
-        reason: ``answered``, ``timeout``, ``stopped``, ``nobody``, ``gone`` or ``ended``.
-        by: Where it was answered: ``window``, ``terminal``, ``rpc``, a platform; "" if it was not.
-    """
-
-    request_id: str
-    session_key: str
-    session_id: str
-    choice: ApprovalChoice
-    reason: str
-    by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionAsked:
-    """The assistant waits for the user's answer to a question. Its texts are untrusted.
-
-    Attributes:
-        request_id: Identifies the question in answers.
-        session_key: The chat it came from.
-        session_id: Its session.
-        platform: Where the chat takes place: ``desktop``, ``cli``, ``telegram``, …
-        text: The question.
-        choices: Suggested answers; may be empty, and any other answer may be given.
-        expires_at: When the turn continues without an answer, in seconds since the epoch.
-    """
-
-    request_id: str
-    session_key: str
-    session_id: str
-    platform: str
-    text: str
-    choices: tuple[str, ...]
-    expires_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionAnswered:
-    """A question of the assistant is no longer pending.
-
-    Attributes:
-        text: The answer, "" when there is none.
-        reason: ``answered``, ``timeout``, ``stopped``, ``nobody``, ``gone`` or ``ended``.
-        by: Where it was answered, as in :class:`ApprovalResolved`.
-    """
-
-    request_id: str
-    session_key: str
-    session_id: str
-    text: str
-    reason: str
-    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +14,12 @@ from hermes_desktop.plugins.commands import CommandTable
 from hermes_desktop.plugins.context import PluginContext
 from hermes_desktop.plugins.discovery import GROUP, Found
 from hermes_desktop.plugins.hooks import HookRegistry
-from hermes_desktop.plugins.process_state import ProcessState
 from hermes_desktop.plugins.snapshot_import import SnapshotModules
 
 log = logging.getLogger(__name__)
 
 LOAD_S = 10.0
+_STREAMS = ("stdin", "stdout", "stderr")
 
 
 @dataclass(slots=True)
@@ -165,3 +166,36 @@ def _import_handler(found: Found, loaded: LoadedPlugin, _context: PluginContext)
     if not callable(handle):
         raise TypeError("handler.py has no handle(event_type, context)")
     return handle
+
+
+class ProcessState:
+    """A snapshot of process-wide state. Any thread, before and after plugins are run.
+
+    What plugins remove while loading is restored. What they add stays: it is theirs to use, and
+    they run with the rights of the program.
+    """
+
+    def __init__(self) -> None:
+        self._path = list(sys.path)
+        self._finders = list(sys.meta_path)
+        self._streams = {name: getattr(sys, name) for name in _STREAMS}
+
+    def put_back(self) -> tuple[str, ...]:
+        """Restore what was removed, behind what was added; log and return the names."""
+        found = {
+            "sys.path": _put_back(sys.path, self._path),
+            "sys.meta_path": _put_back(sys.meta_path, self._finders),
+        }
+        for name, stream in self._streams.items():
+            found[f"sys.{name}"] = getattr(sys, name) is not stream
+            setattr(sys, name, stream)
+        words = tuple(name for name, gone in found.items() if gone)
+        if words:
+            log.warning("A plugin took away what belongs to all: %s; put back", ", ".join(words))
+        return words
+
+
+def _put_back(now: list[Any], before: list[Any]) -> bool:
+    gone = [each for each in before if each not in now]
+    now.extend(gone)
+    return bool(gone)

@@ -8,6 +8,7 @@ import codecs
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from hermes_desktop.core.errors import ConfigError
 Lookup = Callable[[str], str | None]
 """Returns the value of a variable, or None; the caller decides which layers are searched."""
 
+_MOST_REMEMBERED = 200_000
+"""Characters of a text whose content stays in memory."""
 MOST_BYTES = 2_000_000
 """Maximum size; a settings file has some kilobytes, and reading this much takes a second."""
 
@@ -53,13 +56,29 @@ def read_config(path: Path) -> ConfigDocument:
 def parse_config(text: str, path: Path) -> dict[str, Any]:
     """Decode the text of config.yaml; empty when it has no values.
 
+    The settings, agents and tools of one process read the same text one after the other: it is
+    parsed once.
+
     Args:
         text: The whole text, without a byte-order mark.
         path: The path of the file, for messages.
 
+    Returns:
+        The decoded mapping, which must not be modified.
+
     Raises:
         ConfigError: It cannot be parsed; the detail names the line where that is known.
     """
+    parse = _parse_once if len(text) <= _MOST_REMEMBERED else _parse
+    return parse(text, path)
+
+
+@lru_cache(maxsize=4)
+def _parse_once(text: str, path: Path) -> dict[str, Any]:
+    return _parse(text, path)
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
     try:
         data = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, see above
     except yaml.YAMLError as error:
@@ -134,7 +153,7 @@ def settings_text(data: bytes, path: Path, *, errors: str = "strict") -> str:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(
             f"{path.name} is not UTF-8 text.",
-            f"{path}, line {line}: the bytes there are no characters.",
+            f"{path}, line {line}: it contains bytes that are no characters.",
             "Save the file as UTF-8.",
         ) from error
 
@@ -202,7 +221,7 @@ def _unreadable(path: Path, reason: str) -> ConfigError:
     return ConfigError(
         f"{path.name} cannot be read.",
         f"{path}: {reason}",
-        "Check what stands there, and its rights.",
+        "Check the file and its permissions.",
     )
 
 

@@ -15,16 +15,65 @@ import yaml
 
 from hermes_desktop.core.errors import ConfigError, RefusedError
 from hermes_desktop.settings.config_file import parse_config
-from hermes_desktop.settings.yaml_lists import edit_list
 from hermes_desktop.settings.yaml_tree import (
     LINE_BREAK,
+    ConfigText,
     Node,
     comments_in,
     line_end,
     line_start,
-    parse_tree,
 )
 from hermes_desktop.settings.yaml_values import same, written
+
+# ------------------------------------------------------------------------------
+# Edits of lists with one entry per line: entries are removed and added, other comments kept.
+
+_DASH = re.compile(r" *- +")
+
+
+def edit_list(text: str, node: Node, old: Sequence[Any], new: Sequence[Any]) -> str | None:
+    """Change a list line by line.
+
+    Args:
+        text: The whole file.
+        node: The list.
+        old: Its present entries.
+        new: Its new entries; not empty.
+
+    Returns:
+        The whole text; None where the list is not written with one entry per line.
+    """
+    spans = [_line_of(text, item) for item in node.items]
+    if any(span is None for span in spans):
+        return None
+    kept = 0
+    gone: list[tuple[int, int]] = []
+    for value, span in zip(old, spans, strict=True):
+        if kept < len(new) and same(value, new[kept]):
+            kept += 1
+        elif span is not None:
+            gone.append(span)
+    last = spans[-1]
+    if last is None:
+        return None
+    ending = "\r\n" if "\r\n" in text[: last[1]] else "\n"
+    added = "".join(f"{' ' * node.column}- {written(each)}{ending}" for each in new[kept:])
+    gap = "" if not added or LINE_BREAK.search(text[last[1] - 1]) else ending
+    text = text[: last[1]] + gap + added + text[last[1] :]
+    for start, end in reversed(gone):
+        text = text[:start] + text[end:]
+    return text
+
+
+def _line_of(text: str, item: Node) -> tuple[int, int] | None:
+    """Return the line of an entry with nothing else on it but a comment."""
+    start, (end, behind) = line_start(text, item.start), line_end(text, item.end)
+    one_line = item.kind == "scalar" and LINE_BREAK.search(text, start, item.end) is None
+    if not one_line or _DASH.fullmatch(text, start, item.start) is None:
+        return None
+    rest = text[item.end : end].strip()
+    return (start, behind) if not rest or rest.startswith("#") else None
+
 
 _STEP = 2
 _NOT_CHANGED = "Change it there by hand; nothing was written."
@@ -63,11 +112,17 @@ class PatchResult:
     """A changed text.
 
     Attributes:
+        config: The text, parsed.
         notes: Notices for the user, as sentences.
     """
 
-    text: str
+    config: ConfigText
     notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return self.config.text
 
 
 def patch_text(text: str, edits: Sequence[Edit], path: Path) -> PatchResult:
@@ -82,25 +137,34 @@ def patch_text(text: str, edits: Sequence[Edit], path: Path) -> PatchResult:
         ConfigError: The text cannot be parsed.
         CannotPatchError: A value cannot be changed without affecting others.
     """
+    return patch_config(ConfigText(text, path), edits)
+
+
+def patch_config(config: ConfigText, edits: Sequence[Edit]) -> PatchResult:
+    """Change values of a file that was read already; see :func:`patch_text`."""
     notes: list[str] = []
     for edit in edits:
-        before = parse_config(text, path)
-        patch = _Patch(text, path, notes)
+        before = config.values
+        patch = _Patch(config, notes)
         patch.line = patch.line_of(edit.path)
         wanted = _without(before, edit.path) if edit.remove else _with(before, edit, patch)
         if same(before, wanted):
             continue
-        changed = patch.removed(edit.path) if edit.remove else patch.changed(edit)
+        changed = ConfigText(
+            patch.removed(edit.path) if edit.remove else patch.changed(edit), config.path
+        )
         try:
-            right = same(parse_config(changed, path), wanted)
+            right = same(changed.values, wanted)
         except ConfigError:
             right = False
         if not right:
             raise CannotPatchError(
-                path, patch.line, "it is written there in a way that is not changed automatically."
+                config.path,
+                patch.line,
+                "it is written there in a way that is not changed automatically.",
             )
-        text = changed
-    return PatchResult(text, tuple(dict.fromkeys(notes)))
+        config = changed
+    return PatchResult(config, tuple(dict.fromkeys(notes)))
 
 
 def value_at(data: Mapping[str, Any], path: Sequence[str]) -> tuple[bool, Any]:
@@ -119,7 +183,7 @@ def _with(data: dict[str, Any], edit: Edit, patch: "_Patch") -> dict[str, Any]:
         return {**data, key: edit.value}
     inner = data.get(key)
     if inner is not None and not isinstance(inner, dict):
-        raise patch.refused(f"“{key}” holds a value there, where a group would be needed.")
+        raise patch.refused(f"“{key}” holds a value where a group of settings is needed.")
     return {**data, key: _with(inner or {}, Edit(tuple(rest), edit.value), patch)}
 
 
@@ -138,13 +202,13 @@ def _without(data: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
 class _Patch:
     """The change of one value in one text."""
 
-    def __init__(self, text: str, path: Path, notes: list[str]) -> None:
-        self.text = text
+    def __init__(self, config: ConfigText, notes: list[str]) -> None:
+        self.text = text = config.text
         self.line = 0
-        self._path = path
+        self._path = config.path
         self._notes = notes
         try:
-            self._root, documents = parse_tree(text)
+            self._root, documents = config.tree
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             # Accepted by the parser in C, refused by the one in Python: a tab after a colon.
             self.line = _line_of_trouble(error, text)
@@ -211,7 +275,7 @@ class _Patch:
         text, start, end = self.text, value.start, value.end
         if value.kind != "scalar":
             if _has_comment(text[start:end]):
-                raise self.refused("remarks stand between its entries.")
+                raise self.refused("there are comments between its entries.")
             if not value.flow:
                 start = self._colon(key, value)
         if value.style in {"|", ">"}:
@@ -231,7 +295,7 @@ class _Patch:
             blank = "" if start and text[start - 1] == " " else " "
             return text[:start] + blank + written(group) + text[end:]
         if LINE_BREAK.search(text[key.start : end]):
-            raise self.refused("its value does not stand beside it.")
+            raise self.refused("its value is on another line.")
         before = text[:start].rstrip(" ") if start < end else text[:start]
         cut = before + text[end:]
         place, behind = line_end(cut, len(before))
@@ -271,7 +335,7 @@ class _Patch:
                 return self.text
             self.line = pairs[-1][0].line
             if len(pairs) > 1:
-                raise self.refused(f"“{'.'.join(path[: number + 1])}” stands twice.")
+                raise self.refused(f"“{'.'.join(path[: number + 1])}” occurs twice.")
             chain.append((node, pairs[0]))
             node = pairs[0][1]
         while len(chain) > 1 and len(chain[-1][0].pairs) == 1:
@@ -299,7 +363,7 @@ class _Patch:
         else:
             start, end = holder.start + 1, holder.end - 1
         if _has_comment(text[start:end]):
-            raise self.refused("remarks stand between its entries.")
+            raise self.refused("there are comments between its entries.")
         return text[:start] + text[end:]
 
     # ------------------------------------------------------------------------------- checks
@@ -308,7 +372,7 @@ class _Patch:
         """Require a group that can be changed without changing another."""
         self._must_be_own(node)
         if node.kind != "mapping":
-            raise self.refused("a value stands there, where a group would be needed.")
+            raise self.refused("it holds a value where a group of settings is needed.")
         for key, _ in node.pairs:
             if key.text == "<<" and key.style is None:
                 self.line = key.line
@@ -326,13 +390,13 @@ class _Patch:
         if before.strip(" "):
             self.line = key.line
             what = "a tab" if before.isspace() else "something else"
-            raise self.refused(f"{what} stands before it on its line.")
+            raise self.refused(f"{what} comes before it on its line.")
 
     def _tell_of_doubles(self, path: Sequence[str], pairs: Sequence[tuple[Node, Node]]) -> None:
         if len(pairs) > 1:
             lines = ", ".join(str(key.line) for key, _ in pairs)
-            twice = f"“{'.'.join(path)}” stands {len(pairs)} times (lines {lines})"
-            self._notes.append(f"{twice}; the last one counts.")
+            twice = f"“{'.'.join(path)}” occurs {len(pairs)} times (lines {lines})"
+            self._notes.append(f"{twice}; the last one is used.")
 
     # ------------------------------------------------------------------------------- writing
 
@@ -340,7 +404,7 @@ class _Patch:
         """Return the position after the colon of a key whose value begins on another line."""
         between = self.text[key.end : value.start]
         if "#" in between:
-            raise self.refused("a remark stands between its name and its value.")
+            raise self.refused("there is a comment between its name and its value.")
         return key.end + between.index(":") + 1
 
     def _lines(self, group: Mapping[str, Any], column: int) -> str:

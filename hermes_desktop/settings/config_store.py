@@ -16,13 +16,13 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.core.files import file_lock
 from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.settings.cached_file import CachedFile
 from hermes_desktop.settings.config_file import (
-    parse_config,
     read_settings_bytes,
     read_settings_text,
     settings_text,
 )
-from hermes_desktop.settings.config_patch import Edit, patch_text, value_at
+from hermes_desktop.settings.config_patch import Edit, PatchResult, patch_config, value_at
 from hermes_desktop.settings.config_versions import ConfigVersions, Version
 from hermes_desktop.settings.safe_replacement import (
     TRIES,
@@ -31,7 +31,8 @@ from hermes_desktop.settings.safe_replacement import (
     busy_error,
     unwritable,
 )
-from hermes_desktop.settings.secret_masking import masked
+from hermes_desktop.settings.secret_masking import masked_config
+from hermes_desktop.settings.yaml_tree import ConfigText
 from hermes_desktop.settings.yaml_values import same
 
 MOST_CHANGED = 200_000
@@ -49,9 +50,9 @@ class ChangedElsewhereError(RefusedError):
 
     def __init__(self, key: str, path: Path) -> None:
         super().__init__(
-            f"“{key}” was changed by somebody else meanwhile.",
-            f"{path} no longer holds what you saw; nothing was written.",
-            "Look at it again, then change it.",
+            f"“{key}” was changed by another program.",
+            f"{path} has a different value now; nothing was written.",
+            "Check the new value, then change it again.",
         )
         self.key = key
 
@@ -87,11 +88,12 @@ class ConfigStore:
         clock: Determines the names of the versions.
         managed: Why this program may not write the file, as a sentence; "" when it may.
         versions: Whether former contents are kept.
+        cached: The file, where others read it, too.
         wait: Blocks the calling thread for that many seconds; None: waits on an event that is never
             set.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what two files have in common
         self,
         file: Path,
         folder: Path,
@@ -99,6 +101,7 @@ class ConfigStore:
         *,
         managed: str = "",
         versions: bool = True,
+        cached: CachedFile[ConfigText] | None = None,
         wait: Callable[[float], object] | None = None,
     ) -> None:
         self.file = file
@@ -108,24 +111,23 @@ class ConfigStore:
             ConfigVersions(folder / "config-versions", clock, file.name) if versions else None
         )
         self._careful = SharedFile(file, clock, wait)
+        self._cached = cached or CachedFile(file, lambda data: ConfigText.of_bytes(data, file))
+        self._patched: _Patched | None = None
         self._last: tuple[bytes | None, bytes] | None = None
 
     def wait_until_settled(self) -> None:
-        """Wait, at most some seconds, while another program writes the file in place.
+        """Wait, at most some seconds, while another program writes the file in place."""
+        self._careful.settle()
 
-        Raises:
-            ConfigError: It is not a regular file, too large, or may not be read.
-        """
-        self._careful.read()
-
-    def read(self) -> tuple[str, dict[str, Any]]:
-        """Return the text without its byte-order mark, and the parsed data.
+    def read(self) -> ConfigText:
+        """Return the content; it is read again only if the file changed.
 
         Raises:
             ConfigError: It cannot be read or parsed.
         """
-        text = read_settings_text(self.file) or ""
-        return text, parse_config(text, self.file)
+        config = self._cached.read()
+        _ = config.values  # raises if it cannot be parsed
+        return config
 
     def preview(self, edits: Sequence[Edit]) -> Written:
         """Return what :meth:`save` would do; writes nothing and is allowed in a managed home.
@@ -134,10 +136,8 @@ class ConfigStore:
             ConfigError: The file cannot be parsed.
             CannotPatchError: Its format does not allow the change.
         """
-        text, _ = self.read()
-        self._must_be_quick(text)
-        patched = patch_text(text, edits, self.file)
-        return Written(self._diff(text, patched.text), patched.notes)
+        patched = self._patch(self.read(), edits)
+        return Written(patched.diff, patched.after.notes)
 
     def save(self, edits: Sequence[Edit], seen: Sequence[Seen] = ()) -> Written:
         """Change values.
@@ -157,19 +157,20 @@ class ConfigStore:
         with self._locked():
             for _ in range(TRIES):
                 old = self._careful.read()
-                text = settings_text(old or b"", self.file)
-                self._must_be_quick(text)
-                data = parse_config(text, self.file)
+                config = self._cached.parsed(old)
+                self._must_be_quick(config.text)
                 for each in seen:
-                    self._must_be_as_seen(each, data)
-                patched = patch_text(text, edits, self.file)
+                    self._must_be_as_seen(each, config.values)
+                patched = self._patch(config, edits)
                 self._last = None
-                if patched.text == text:
-                    return Written("", patched.notes)
-                new = patched.text.encode()
+                if patched.after.text == config.text:
+                    return Written("", patched.after.notes)
+                new = patched.after.text.encode()
+                new = _BOM + new if (old or b"").startswith(_BOM) else new
                 with contextlib.suppress(ConcurrentWriteError):
-                    self._replace(old, _BOM + new if (old or b"").startswith(_BOM) else new)
-                    return Written(self._diff(text, patched.text), patched.notes)
+                    self._replace(old, new)
+                    self._cached.remember(new, patched.after.config)
+                    return Written(patched.diff, patched.after.notes)
         raise busy_error(self.file)
 
     def take_back(self) -> None:
@@ -219,7 +220,7 @@ class ConfigStore:
             ConfigError: One of them cannot be read.
         """
         before = read_settings_text(version.path) or ""
-        return self._diff(before, self._any_text(self._present()))
+        return self._diff(ConfigText(before, version.path), self._any_text(self._present()))
 
     def restore(self, version: Version, *, dry_run: bool = False) -> Written:
         """Restore a former content as a whole; the current content becomes a version.
@@ -232,9 +233,9 @@ class ConfigStore:
             BusyError: Another program writes the file all the time.
         """
         back = read_settings_bytes(version.path) or b""
-        old_text = settings_text(back, version.path)
-        parse_config(old_text, version.path)
-        found = Written(self._diff(self._any_text(self._present()), old_text))
+        old = ConfigText.of_bytes(back, version.path)
+        _ = old.values  # raises if it cannot be parsed
+        found = Written(self._diff(self._any_text(self._present()), old))
         if dry_run or not found.diff:
             return found
         self._must_be_ours()
@@ -269,6 +270,16 @@ class ConfigStore:
                 "Change it where the home is managed.",
             )
 
+    def _patch(self, config: ConfigText, edits: Sequence[Edit]) -> "_Patched":
+        """Change the text; what was previewed is not done twice."""
+        known = self._patched
+        if known is None or known.config is not config or known.edits is not edits:
+            self._must_be_quick(config.text)
+            after = patch_config(config, edits)
+            known = _Patched(config, edits, after, self._diff(config, after.config))
+            self._patched = known
+        return known
+
     def _must_be_quick(self, text: str) -> None:
         if len(text) > MOST_CHANGED:
             raise RefusedError(
@@ -294,8 +305,8 @@ class ConfigStore:
         except OSError as error:
             raise unwritable(self.file, error) from error
 
-    def _any_text(self, data: bytes | None) -> str:
-        return settings_text(data or b"", self.file, errors="replace")
+    def _any_text(self, data: bytes | None) -> ConfigText:
+        return ConfigText(settings_text(data or b"", self.file, errors="replace"), self.file)
 
     def _replace(self, old: bytes | None, new: bytes) -> None:
         """Write the file after its content was kept as a version; otherwise write nothing.
@@ -334,18 +345,28 @@ class ConfigStore:
                 raise unwritable(self._folder, error) from error
             yield
 
-    def _diff(self, before: str, after: str) -> str:
+    def _diff(self, old: ConfigText, new: ConfigText) -> str:
         """Return the difference for the user, without line endings and with secrets hidden."""
+        before, after = old.text, new.text
+        if before == after:
+            return ""
         if max(len(before), len(after)) > MOST_CHANGED:
-            return _NOT_COMPARED if before != after else ""
+            return _NOT_COMPARED
         lines = difflib.unified_diff(
-            masked(before).splitlines(),
-            masked(after).splitlines(),
+            masked_config(old).splitlines(),
+            masked_config(new).splitlines(),
             f"{self.file.name} (before)",
             f"{self.file.name} (after)",
             lineterm="",
         )
-        shown = "".join(f"{line}\n" for line in lines)
-        if shown or before == after:
-            return shown
-        return "Only secrets or line ends differ.\n"
+        return "".join(f"{line}\n" for line in lines) or "Only secrets or line ends differ.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Patched:
+    """What changes make of a content, with the difference for the user."""
+
+    config: ConfigText
+    edits: Sequence[Edit]
+    after: PatchResult
+    diff: str

@@ -154,7 +154,7 @@ def write_secret(path: Path, name: str, value: str) -> None:
     }:
         raise ConfigError(
             f"{name} cannot be written to {path.name}.",
-            "It holds signs that programs read there in different ways.",
+            "It contains characters that programs read in different ways.",
             "Leave it where it is.",
         )
     _change_lines(path, {name: written})

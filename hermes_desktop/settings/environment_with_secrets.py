@@ -1,11 +1,27 @@
 """The process environment, with the secrets of the keyring as a fallback."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from typing_extensions import override
 
-from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
+from hermes_desktop.settings.secret_index import PlainTextSecretStore
 from hermes_desktop.settings.secrets import Reading, SecretStore
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSecrets:
+    """The secrets stored by this program.
+
+    Attributes:
+        names: All of them.
+        values: The values of those that can be read.
+        troubles: Why others of the keyring cannot be read.
+    """
+
+    names: frozenset[str]
+    values: Mapping[str, str] = field(repr=False)
+    troubles: Mapping[str, Reading]
 
 
 class EnvironmentWithSecrets(Mapping[str, str]):
@@ -28,15 +44,23 @@ class EnvironmentWithSecrets(Mapping[str, str]):
         self.store = store
         self.plain = plain
 
-    def troubles(self) -> dict[str, Reading]:
-        """Return stored secrets that could not be read, and are not set in the environment."""
-        found: dict[str, Reading] = {}
+    def stored(self) -> StoredSecrets:
+        """Read all stored secrets that the environment does not set; each file is read once."""
+        values = self.plain.read()
+        names = {*values, *self.store.names()}
+        troubles: dict[str, Reading] = {}
         for name in sorted(self.store.names()):
             if not self.process.get(name, "").strip():
                 reading = self.store.read(name)
+                values |= {name: reading.value} if reading.value else {}
                 if reading.state != "stored":
-                    found[name] = reading
-        return found
+                    troubles[name] = reading
+        return StoredSecrets(frozenset(names), values, troubles)
+
+    def with_stored(self, stored: StoredSecrets) -> dict[str, str]:
+        """Return what a lookup of each name finds now; for short use, as it contains secrets."""
+        process = {name: value for name, value in self.process.items() if value.strip()}
+        return {**self.process, **stored.values, **process}
 
     def secret_values(self) -> tuple[str, ...]:
         """Return all secrets that can be read, so that they can be kept out of logs."""

@@ -66,7 +66,7 @@ class LastValidConfig:
                 if self._good is None:
                     raise
                 if stamp != self._stamp:
-                    log.warning("What config.yaml said before counts: %s", error)
+                    log.warning("The previous content of config.yaml is used: %s", error)
             self._stamp = stamp
             return self._good
 

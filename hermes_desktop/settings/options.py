@@ -1,12 +1,13 @@
 """The declaration of a setting: its name, valid values, location, and when a change takes effect.
 
-The settings themselves are declared beside the dataclasses that hold them.
+A setting that a record holds is declared at its field, by :func:`setting`. Secrets are declared by
+:class:`SecretOption`.
 """
 
 import enum
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -79,13 +80,13 @@ class Option:
 
     Attributes:
         key: Its name for users and programs: the place where it is defined by default, with dots.
-        label: A short label of the field.
+        title: A short label of the field.
         help: What it does, a sentence or two.
         section: The heading under which it is shown.
         default: The value when nothing is set.
         places: Where it may be defined, the first decisive one counts. The first one is the usual.
-        low: The smallest number.
-        high: The greatest.
+        minimum: The smallest number.
+        maximum: The greatest.
         choices: The valid words, each with its meaning.
         may_be_none: Whether None is a valid value.
         shorthand: Path where a single value in place of a whole group is taken as this setting.
@@ -102,15 +103,15 @@ class Option:
     """
 
     key: str
-    label: str
+    title: str
     help: str
     section: str
     kind: Kind
     default: Any
-    effect: Effect
+    effect: Effect = Effect.LIVE
     places: tuple[Place, ...] = ()
-    low: float = -_NO_LIMIT
-    high: float = _NO_LIMIT
+    minimum: float = -_NO_LIMIT
+    maximum: float = _NO_LIMIT
     choices: Mapping[str, str] | None = None
     may_be_none: bool = False
     shorthand: tuple[str, ...] = ()
@@ -156,7 +157,7 @@ class Option:
             shown = "" if isinstance(value, str) and not value.strip() else f" {_shown(value)}"
             raise InvalidValueError(
                 self.key,
-                f"“{self.label}” ({self.key}) cannot be{shown or ' empty'}.",
+                f"“{self.title}” ({self.key}) cannot be{shown or ' empty'}.",
                 reason,
                 self.allowed(),
             )
@@ -177,7 +178,79 @@ class Option:
         if self.kind == "text":
             return "Set one line of text."
         what = "a whole number" if self.kind == "whole_number" else "a number"
-        return f"Set {what}{_bounds(self.low, self.high)}."
+        return f"Set {what}{_bounds(self.minimum, self.maximum)}."
+
+
+@dataclass(frozen=True, slots=True)
+class SecretOption:
+    """One secret.
+
+    Attributes:
+        variable: Its name in the environment, the keyring and ``.env``.
+        platform: The platform it belongs to; "" for one of the model.
+        places: Where config.yaml may hold it; none of them is ever written.
+        effect: When a changed value takes effect.
+    """
+
+    variable: str
+    label: str
+    section: str
+    platform: str = ""
+    places: tuple[Place, ...] = ()
+    effect: Effect = Effect.RECONNECT
+
+
+def setting(key: str, default: Any, *, kind: Kind | None = None, **facts: Any) -> Any:
+    """Declare a field of a frozen record as a setting.
+
+    Args:
+        key: Its name.
+        default: The default of field and setting; None is a valid value, then.
+        kind: None: that of the default.
+        facts: The other attributes of :class:`Option`.
+    """
+    option = Option(
+        key=key,
+        kind=kind or _kind_of(default, facts.get("choices")),
+        default=list(default) if isinstance(default, tuple) else default,
+        may_be_none=default is None,
+        **facts,
+    )
+    return field(default=default, metadata={_DECLARED: option})
+
+
+def settings_of(record: type) -> dict[str, Option]:
+    """Return the settings that are declared at the fields of a record, by field."""
+    return {
+        each.name: each.metadata[_DECLARED] for each in fields(record) if _DECLARED in each.metadata
+    }
+
+
+def top_or_inside(key: str, *, group: str = "gateway", owns: int = 0) -> tuple[Place, ...]:
+    """Return two places for a setting: at the top of the file, and inside a group.
+
+    Args:
+        key: The setting, with dots.
+        group: The group.
+        owns: As in :class:`Place`, for the place at the top.
+    """
+    path = tuple(key.split("."))
+    return Place(path, owns), Place((group, *path), owns + 1 if owns else 0)
+
+
+_DECLARED = "setting"
+
+
+def _kind_of(default: Any, choices: Mapping[str, str] | None) -> Kind:
+    if choices is not None:
+        return "choice"
+    if isinstance(default, bool):
+        return "yes_no"
+    if isinstance(default, int):
+        return "whole_number"
+    if isinstance(default, float):
+        return "number"
+    return "texts" if isinstance(default, tuple) else "text"
 
 
 def _yes_no(word: str) -> bool | str:
@@ -219,7 +292,7 @@ def _check_number(option: Option, value: Any) -> str:
         return "That is no number."
     if option.kind == "whole_number" and not isinstance(value, int):
         return "That is no whole number."
-    return "" if option.low <= value <= option.high else "That is out of range."
+    return "" if option.minimum <= value <= option.maximum else "That is out of range."
 
 
 def _check_choice(option: Option, value: Any) -> str:
@@ -232,14 +305,14 @@ def _check_text(_option: Option, value: Any) -> str:
         return "That is no text."
     if not value.strip():
         return "To go back to the default, unset it."
-    return "" if value.strip().isprintable() else "It holds characters that cannot be shown."
+    return "" if value.strip().isprintable() else "It contains characters that cannot be shown."
 
 
 def _check_texts(_option: Option, value: Any) -> str:
     if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
         return "That is no list of texts."
     if not all(each.strip() and each.isprintable() for each in value):
-        return "An entry is empty, or holds characters that cannot be shown."
+        return "An entry is empty, or contains characters that cannot be shown."
     return ""
 
 
@@ -254,7 +327,7 @@ def _check_address(option: Option, value: Any) -> str:
         return "That is no address."
     if not usable or parts.query or parts.fragment or " " in value.strip():
         return "That is no address of a server."
-    return "An address must hold no password." if "@" in parts.netloc else ""
+    return "An address must not contain a password." if "@" in parts.netloc else ""
 
 
 _CHECKS = {

@@ -57,12 +57,16 @@ class SharedFile:
         Raises:
             ConfigError: It is not a regular file, too large, or may not be read.
         """
+        self.settle()
+        return read_settings_bytes(self.path)
+
+    def settle(self) -> None:
+        """Wait, at most some seconds, while another program writes the file in place."""
         for _ in range(_LOOKS):
             rest = self.rest()
             if not rest:
                 break
             self._wait(rest)
-        return read_settings_bytes(self.path)
 
     def replace(self, data: bytes, before: bytes | None) -> None:
         """Replace the content.
@@ -144,7 +148,7 @@ def unwritable(path: Path, error: OSError, at: Path | None = None) -> ConfigErro
 def busy_error(path: Path) -> BusyError:
     """Return the error that another program writes a file all the time."""
     return BusyError(
-        f"{path.name} is being written by somebody else.",
+        f"{path.name} is being written by another program.",
         f"{path} changed {TRIES} times while it was being changed.",
         "Try again in a moment.",
     )
@@ -153,6 +157,6 @@ def busy_error(path: Path) -> BusyError:
 def is_managed(home: Path, environ: Mapping[str, str]) -> str:
     """Return why this program may not write the settings of a home; "" when it may."""
     if environ.get("HERMES_MANAGED", "").strip():
-        return "The variable HERMES_MANAGED says so."
+        return "The variable HERMES_MANAGED is set."
     mark = home / ".managed"
-    return f"{mark} says so." if os.path.lexists(mark) else ""
+    return f"The file {mark} exists." if os.path.lexists(mark) else ""

@@ -1,25 +1,22 @@
-"""The index of the secrets stored for a home, and of their stores; never their values.
-
-A keyring may take minutes to report that it is empty; a file can be read at once.
-"""
+"""The files of this program about secrets: which ones are stored where, and those in plain text."""
 
 import contextlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.core.files import file_lock
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
-from hermes_desktop.settings.json_file import read_json_settings
+from hermes_desktop.settings.json_file import JsonFile
 
 INDEX_NAME = "secrets.json"
+FILE_NAME = "plain-secrets.json"
 
 
 class SecretIndex:
-    """The index file. All methods block briefly; any thread, any process of this program.
+    """The index of the secrets stored for a home, and of their stores; never their values.
+
+    A keyring may take minutes to report that it is empty; a file can be read at once. All methods
+    block briefly; any thread, any process of this program.
 
     Args:
         folder: This program's folder; created (0700) on the first entry.
@@ -27,21 +24,19 @@ class SecretIndex:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._file = folder / INDEX_NAME
+        self._file = JsonFile(folder / INDEX_NAME)
 
     def read(self, store: str) -> Mapping[str, str]:
         """Return the variables in a store, each with its backend; empty if nothing is known."""
         try:
-            found = read_json_settings(self._file).get(store)
+            return _entries(self._file.read(), store)
         except ConfigError:
             return {}
-        items = found.items() if isinstance(found, Mapping) else ()
-        return {str(name): str(backend) for name, backend in items}
 
     def stamp(self) -> tuple[int, ...]:
         """Return a value that changes with every change of the index by any process."""
         with contextlib.suppress(OSError):
-            found = self._file.stat()
+            found = self._file.path.stat()
             return (found.st_mtime_ns, found.st_size, found.st_ino)
         return ()
 
@@ -51,22 +46,54 @@ class SecretIndex:
         Raises:
             ConfigError: The index cannot be written.
         """
-        self._change(store, lambda held: held | {name: backend})
+        self._file.change(lambda held: {**held, store: {**_entries(held, store), name: backend}})
 
     def forget(self, store: str, name: str) -> None:
         """Record that a store no longer contains it. Raises the same as :meth:`note`."""
-        self._change(store, lambda held: {key: held[key] for key in held if key != name})
+        self._file.change(lambda held: {**held, store: _without(_entries(held, store), name)})
 
-    def _change(self, store: str, change: Any) -> None:
+
+class PlainTextSecretStore:
+    """Secrets in plain text, in a file that only its owner may read (0600).
+
+    For desktops without a keyring; never used unless the user requested it.
+
+    Args:
+        index: Records which secrets are stored here.
+    """
+
+    def __init__(self, index: SecretIndex) -> None:
+        self._index = index
+        self._file = JsonFile(index.folder / FILE_NAME)
+
+    def read(self) -> dict[str, str]:
+        """Return all of them; empty if there are none, or they cannot be read. Blocks."""
         try:
-            make_private_folder(self.folder)
-            with file_lock.hold(self.folder / "secrets.lock"):
-                known = dict(read_json_settings(self._file))
-                known[store] = change(dict(self.read(store)))
-                write_text_atomic(self._file, json.dumps(known, indent=1) + "\n")
-        except OSError as error:
-            raise ConfigError(
-                f"{INDEX_NAME} cannot be written.",
-                f"{self._file}: {error.strerror or type(error).__name__}.",
-                "Check the rights of the file and its folder.",
-            ) from error
+            found = self._file.read()
+        except ConfigError:
+            return {}
+        return {str(name): value for name, value in found.items() if isinstance(value, str)}
+
+    def store(self, name: str, value: str) -> None:
+        """Store one.
+
+        Raises:
+            ConfigError: The file cannot be parsed or written.
+        """
+        self._index.note("plain", name, FILE_NAME)
+        self._file.change(lambda held: {**held, name: value})
+
+    def remove(self, name: str) -> None:
+        """Delete one. Raises the same as :meth:`store`."""
+        self._file.change(lambda held: _without(held, name))
+        self._index.forget("plain", name)
+
+
+def _entries(index: Mapping[str, Any], store: str) -> dict[str, str]:
+    found = index.get(store)
+    items = found.items() if isinstance(found, Mapping) else ()
+    return {str(name): str(backend) for name, backend in items}
+
+
+def _without(held: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in held.items() if key != name}

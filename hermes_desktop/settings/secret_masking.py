@@ -1,13 +1,15 @@
 """Detection of secrets in a settings file by their names, and their masking or removal."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Any
 
 import yaml
 
 from hermes_desktop.core.log_setup import SecretRedactor
-from hermes_desktop.settings.yaml_tree import Node, parse_tree
+from hermes_desktop.settings.yaml_tree import ConfigText, Node, parse_tree
 
 MASK = "[secret]"
 _SECRET_KEY = re.compile(
@@ -32,14 +34,48 @@ def is_reference(value: str) -> bool:
     return _REFERENCE.fullmatch(value.strip()) is not None
 
 
+def literal_secrets(config: Mapping[str, Any]) -> tuple[Mapping[str, str], ...]:
+    """Return the variables and headers that config.yaml sets for servers of tools, by name.
+
+    References to variables are left out. Never raises, whatever the file contains.
+    """
+    servers = config.get("mcp_servers")
+    sections = [
+        server.get(name)
+        for server in (servers.values() if isinstance(servers, Mapping) else ())
+        if isinstance(server, Mapping)
+        for name in ("env", "headers")
+    ]
+    return tuple(
+        {
+            str(name).replace("-", "_"): _without_scheme(value)
+            for name, value in section.items()
+            if isinstance(value, str) and not is_reference(value)
+        }
+        for section in sections
+        if isinstance(section, Mapping)
+    )
+
+
+def _without_scheme(value: str) -> str:
+    """Return the secret of an ``Authorization`` header without the word before it."""
+    return re.sub(r"^(bearer|basic|token)\s+", "", value.strip(), flags=re.IGNORECASE)
+
+
 def masked(text: str) -> str:
     """Return the text of a settings file with secrets hidden; all of it if it cannot be parsed.
 
     Hidden are values with the name of a secret, also in comments, and values that look like
     secrets.
     """
+    return masked_config(ConfigText(text, Path()))
+
+
+def masked_config(config: ConfigText) -> str:
+    """Return the same for a file that was read already."""
+    text = config.text
     try:
-        root, _ = parse_tree(text)
+        root, _ = config.tree
     except (yaml.YAMLError, ValueError, RecursionError):
         return f"{MASK}\n"
     if root is not None:

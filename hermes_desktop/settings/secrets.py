@@ -8,19 +8,93 @@ secrets are stored there, without their values, so that the keyring is not used 
 
 import concurrent.futures
 import contextlib
+import re
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
-from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.settings.keyring_results import Person, read_entry, reading_from_error
+from hermes_desktop.core.errors import ConfigError, HermesError
 from hermes_desktop.settings.secret_index import SecretIndex
-from hermes_desktop.settings.secret_labels import put_label
-from hermes_desktop.settings.secret_states import Reading, ReadState, SecretStoreError
 from hermes_desktop.settings.split_secrets import DamagedSecretError, Keyring, keyring_for_platform
+
+# ------------------------------------------------------------------------------
+# The states of a secret, with messages for the user.
+
+ReadState = Literal[
+    "stored",
+    "not stored",
+    "missing",
+    "damaged",
+    "locked",
+    "no keyring",
+    "no keyring yet",
+    "not answering",
+]
+"""The state of one secret.
+
+``missing`` is one that was stored and is gone, ``damaged`` one of which parts are, ``no keyring
+yet`` a service that stores secrets but has no collection for them.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The result of reading a secret.
+
+    Attributes:
+        detail: The message of the keyring, if any.
+    """
+
+    state: ReadState
+    value: str | None = field(default=None, repr=False)
+    detail: str = ""
+
+
+class SecretStoreError(HermesError):
+    """The keyring operation failed.
+
+    Attributes:
+        state: The state in a word.
+    """
+
+    def __init__(self, state: ReadState, detail: str = "") -> None:
+        title, hint = _WORDS[state]
+        super().__init__(title, detail, hint)
+        self.state = state
+
+
+_ELSEWHERE = (
+    "keep the secret in the environment or in .env, or in a file with "
+    "`hermes-desktop secrets set NAME --plain`"
+)
+_CREATE = (
+    "Try again and choose a password when the desktop asks for one, or create a default keyring "
+    "(Passwords and Keys, KWalletManager)"
+)
+_WORDS: Mapping[ReadState, tuple[str, str]] = {
+    "stored": ("The keyring returned a different value than was stored.", "Try again."),
+    "not stored": ("That secret is not in the keyring.", "See `hermes-desktop secrets list`."),
+    "missing": ("That secret is no longer in the keyring.", "Set it again."),
+    "damaged": ("That secret is no longer whole in the keyring.", "Set it again."),
+    "locked": ("The keyring is locked.", "Unlock it and try again."),
+    "no keyring": (
+        "There is no keyring on this desktop.",
+        f"Start one (gnome-keyring, KWallet, KeePassXC); else {_ELSEWHERE}.",
+    ),
+    "no keyring yet": (
+        "No keyring exists yet.",
+        f"{_CREATE}; else {_ELSEWHERE}.",
+    ),
+    "not answering": (
+        "The keyring is not answering.",
+        f"See whether it waits for its password, and try again; else {_ELSEWHERE}.",
+    ),
+}
+
 
 __all__ = [
     "KeyringSecretStore",
@@ -32,6 +106,116 @@ __all__ = [
     "system_keyring",
 ]
 
+# ------------------------------------------------------------------------------
+# Results and errors of keyring operations, and the wait of a user for one.
+
+_NO_COLLECTION = re.compile(r"create the collection|no default collection", re.IGNORECASE)
+_NO_SERVICE = re.compile(r"not provided by any \.service|ServiceUnknown", re.IGNORECASE)
+
+
+class UserWait:
+    """A user's wait for the keyring, which may be abandoned unless the operation is done."""
+
+    def __init__(self) -> None:
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._left = False
+        self.served = False
+
+    def waits(self) -> bool:
+        """Return whether the user still waits."""
+        with self._lock:
+            return not self._left
+
+    def serve(self) -> bool:
+        """Mark the operation as done; False if the user no longer waits."""
+        with self._lock:
+            self.served = not self._left
+            return self.served
+
+    def leave(self) -> None:
+        """Stop waiting."""
+        with self._lock:
+            self._left = not self.served
+        self._over.set()
+
+    def wait(self, seconds: float) -> None:
+        """Block until the operation is done or abandoned; after the time-out it is abandoned."""
+        self._over.wait(seconds)
+        self.leave()
+
+
+def read_entry(keyring: Keyring, service: str, name: str) -> Reading:
+    """Read one secret on the keyring's thread; a damaged one does not prevent reading others."""
+    try:
+        value = keyring.get_password(service, name)
+    except DamagedSecretError as error:
+        return Reading("damaged", detail=f"{error}.")
+    return Reading("stored", value) if value else Reading("missing")
+
+
+def reading_from_error(error: Exception) -> Reading:
+    """Return what an error means, by its class names: the library that raised it is not known.
+
+    The error of a backend is often wrapped: a missing service is reported as one that could not be
+    initialized.
+    """
+    kinds = {kind.__name__ for each in _causes(error) for kind in type(each).__mro__}
+    detail = ""
+    with contextlib.suppress(Exception):
+        detail = " ".join(str(error).split())
+    if _NO_SERVICE.search(detail):
+        return Reading("no keyring", detail=detail)
+    if _NO_COLLECTION.search(detail):
+        # Secret Service would create one, but no password was chosen, or no prompt could be shown.
+        return Reading("no keyring yet", detail=detail)
+    if kinds & {"KeyringLocked", "LockedException", "PromptDismissedException"}:
+        return Reading("locked", detail=detail)
+    if kinds & {"NoKeyringError", "SecretServiceNotAvailableException"}:
+        return Reading("no keyring", detail=detail)
+    return Reading("not answering", detail=detail or type(error).__name__)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield the error, and its causes."""
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        yield found
+        found = found.__cause__ or found.__context__
+
+
+# ------------------------------------------------------------------------------
+# Labels of keyring entries, which the user sees when browsing the keyring.
+
+
+def put_label(keyring: object, service: str, name: str, label: str) -> None:
+    """Set the label of an entry. Keyrings without labels show ``service`` and ``name`` unchanged.
+
+    Blocks as the keyring does; on its thread only. Raises nothing: the secret is stored regardless
+    of its label. The library ``keyring`` sets a label of its own with each new value of an entry.
+
+    Args:
+        keyring: A backend of that library, or several in one.
+        service: Names the home.
+        name: The variable.
+        label: The label for the user.
+    """
+    for backend in getattr(keyring, "backends", (keyring,)):
+        collection_of = getattr(backend, "get_preferred_collection", None)
+        if collection_of is None:  # no Secret Service
+            continue
+        with contextlib.suppress(Exception):
+            collection = collection_of()
+            with contextlib.closing(collection.connection):
+                for item in collection.search_items({"service": service, "username": name}):
+                    item.set_label(label)
+
+
+# ------------------------------------------------------------------------------
+# The store, on a thread of its own.
+
 T = TypeVar("T")
 
 READ_S = 5.0
@@ -39,7 +223,10 @@ READ_S = 5.0
 PERSON_S = 90.0
 """How long the user may take to unlock it."""
 _COOL_DOWN_S = 60.0
-_UNSURE = "It went away right after it took the secret: once it is back, see which one it holds."
+_UNSURE = (
+    "It stopped responding right after it stored the secret. Check which value it has when it is "
+    "back."
+)
 
 
 class SecretStore(Protocol):
@@ -141,7 +328,7 @@ class KeyringSecretStore:
         self._worker: WorkerThreads | None = None
         # The attributes below are guarded by the lock.
         self._values: dict[str, Reading] = {}
-        self._person: Person | None = None
+        self._person: UserWait | None = None
         self._values_of: object = None
         self._waiting: concurrent.futures.Future[Reading | None] | None = None
         self._waiting_since = 0.0
@@ -313,7 +500,7 @@ class KeyringSecretStore:
                 self._worker.close()
                 self._worker = None
             self._waiting = self._trouble = None
-            person = self._person = Person()
+            person = self._person = UserWait()
         done: list[T] = []
 
         def look_and_work(keyring: Keyring) -> None:

@@ -7,9 +7,13 @@ written in Python is used, because its marks count the characters of the text.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import yaml
+
+from hermes_desktop.settings.config_file import parse_config, settings_text
 
 LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """Line breaks of the parser, which are more than those of an editor."""
@@ -149,6 +153,34 @@ def _scalar_end(text: str, node: Node) -> int:
     if "+" in header:
         return node.end
     return node.start + len(text[node.start : node.end].rstrip(" \t\r\n\x85\u2028\u2029"))
+
+
+class ConfigText:
+    """The text of a settings file and what it contains, each parsed once, when it is needed.
+
+    Args:
+        text: The text, without a byte-order mark.
+        path: The path of the file, for messages.
+    """
+
+    def __init__(self, text: str, path: Path) -> None:
+        self.text = text
+        self.path = path
+
+    @classmethod
+    def of_bytes(cls, data: bytes | None, path: Path) -> "ConfigText":
+        """Decode the content of a file; None: there is none. Raises :class:`ConfigError`."""
+        return cls(settings_text(data or b"", path), path)
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """The parsed data, which must not be modified. Raises :class:`ConfigError`."""
+        return parse_config(self.text, self.path)
+
+    @cached_property
+    def tree(self) -> tuple[Node | None, int]:
+        """The result of :func:`parse_tree`; raises the same."""
+        return parse_tree(self.text)
 
 
 def line_start(text: str, place: int) -> int:

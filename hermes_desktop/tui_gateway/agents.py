@@ -4,9 +4,9 @@ import logging
 import threading
 from typing import Any
 
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.tui_gateway import thinking_rows
-from hermes_desktop.tui_gateway.program import AgentWish
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import source_of
@@ -86,7 +86,7 @@ def _build(server: Server, session: Session, ready: threading.Event) -> None:
         agents = server.program.agents
         settings = agents.fingerprint()
         thinking_rows.restore(server.db(), session)
-        agent = agents.build(_wish(session))
+        agent = agents.build(_request(session))
         old, session["agent"] = session.get("agent"), agent
         session["agent_settings"] = settings
         session["bind_needed"] = True
@@ -104,14 +104,15 @@ def _build(server: Server, session: Session, ready: threading.Event) -> None:
         ready.set()
 
 
-def _wish(session: Session) -> AgentWish:
+def _request(session: Session) -> AgentRequest:
     fields: dict[str, Any] = {"parent_session_id": session.get("parent_session_id")}
     if session.get("explicit_cwd"):
         fields["cwd"] = session.get("cwd")
     fields |= thinking_rows.first_config(session)
-    return AgentWish(
+    return AgentRequest(
         session_id=session["session_key"],
         source=source_of(session),
-        fields={name: value for name, value in fields.items() if value},
-        model=session.get("model_override") or {},
+        session_key=session["session_key"],
+        session_fields={name: value for name, value in fields.items() if value},
+        model_override=session.get("model_override") or {},
     )

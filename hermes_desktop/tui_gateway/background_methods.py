@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
+from hermes_desktop.commands.words import first_words
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.state import SessionDB
-from hermes_desktop.tui_gateway.program import AgentWish
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
 from hermes_desktop.tui_gateway.session_record import source_of
@@ -41,8 +42,7 @@ class Task:
     @property
     def words(self) -> str:
         """The beginning of the prompt."""
-        flat = " ".join(self.prompt[:1000].split())
-        return flat if len(flat) <= _WORDS else flat[: _WORDS - 1] + "…"
+        return first_words(self.prompt, _WORDS)
 
 
 def submit(call: Call) -> dict[str, Any]:
@@ -104,14 +104,15 @@ def start(server: Server, sid: str, session: Session, prompt: str) -> str:
         if len(tasks) >= MOST_TASKS:
             raise RpcError(Code.BUSY, f"{MOST_TASKS} background tasks run already")
         tasks[task.id] = task
-    wish = AgentWish(
+    request = AgentRequest(
         session_id=task.session_id,
         source=source_of(session),
-        fields={"cwd": session["cwd"]} if session.get("cwd") else {},
-        model=dict(session.get("model_override") or {}),
+        session_key=task.session_id,
+        session_fields={"cwd": session["cwd"]} if session.get("cwd") else {},
+        model_override=dict(session.get("model_override") or {}),
     )
     try:
-        task.agent = program.agents.build(wish)
+        task.agent = program.agents.build(request)
     except HermesError as error:
         _forget(session, task)
         raise in_protocol(error, Code.AGENT) from error

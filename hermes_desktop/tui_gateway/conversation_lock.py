@@ -4,7 +4,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
-from hermes_desktop.core.files.shared_lock import LockOwner
+from hermes_desktop.agent.turns.lock_texts import problem_words, waiting_words
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
@@ -53,7 +53,7 @@ def held_for_turn(
             _tell(server, sid, "")
         problem = locks.take_problem()
         if problem:
-            _tell(server, sid, f"Sessions cannot be locked in this home. {problem}", "warning")
+            _tell(server, sid, " ".join(problem_words(problem)), "warning")
         yield held
     finally:
         session.pop("waits_for_program", None)
@@ -84,11 +84,6 @@ def held_now(server: Server, session: Session, doing: str) -> Iterator[None]:
         yield
     finally:
         lock.give_back()
-
-
-def waiting_words(owner: LockOwner | None) -> str:
-    """Return the text that says what a prompt waits for."""
-    return f"Waiting for {owner or 'another program'}, which is answering in this session."
 
 
 def _locks(server: Server) -> ConversationLocks | None:

@@ -2,6 +2,8 @@
 
 import contextvars
 import logging
+import queue
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -9,7 +11,6 @@ from hermes_desktop.tui_gateway.methods import methods
 from hermes_desktop.tui_gateway.protocol import frames
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
 from hermes_desktop.tui_gateway.protocol.frames import Frame
-from hermes_desktop.tui_gateway.protocol.work_queue import WorkQueue
 from hermes_desktop.tui_gateway.serving_state import after_answer, current_peer
 from hermes_desktop.tui_gateway.transport.base import Transport
 from hermes_desktop.tui_gateway.transport.lines import MOST_BYTES, TOO_LONG
@@ -18,6 +19,9 @@ log = logging.getLogger(__name__)
 
 Handler = Callable[[Any], Frame]
 SLOW_AT_ONCE = 4
+Work = Callable[[], None]
+MOST_WAITING = 256
+"""Length limit of the queue; when full, adding blocks: a flooding peer is slowed down."""
 
 
 class Dispatcher:
@@ -86,3 +90,43 @@ class Dispatcher:
                 call()
         except Exception:
             log.exception("An answer could not be written")
+
+
+class WorkQueue:
+    """Runs work on a few daemon threads, which are started on demand.
+
+    Args:
+        size: The number of threads; with one, work runs in the order of arrival.
+    """
+
+    def __init__(self, size: int = 1) -> None:
+        self._size = size
+        self._waiting: queue.Queue[Work | None] = queue.Queue(MOST_WAITING)
+        self._lock = threading.Lock()
+        self._threads = 0
+
+    def add(self, work: Work) -> None:
+        """Add work, which must not raise. Blocks while the queue is full."""
+        with self._lock:
+            if self._threads < self._size:
+                self._threads += 1
+                threading.Thread(target=self._run, daemon=True, name="rpc-work").start()
+        self._waiting.put(work)
+
+    def finish(self) -> None:
+        """Wait until all work is done, and end the threads. Nothing may be added any more."""
+        self._waiting.join()
+        with self._lock:
+            for _ in range(self._threads):
+                self._waiting.put(None)
+            self._threads = 0
+
+    def _run(self) -> None:
+        while True:
+            work = self._waiting.get()
+            try:
+                if work is None:
+                    return
+                work()
+            finally:
+                self._waiting.task_done()

@@ -109,7 +109,7 @@ def follow_to(server: Server, session: Session, new_id: str) -> None:
         return
     if lease:
         program.places.move(lease, new_id)
-    for each in (program.approvals, program.questions, program.facts.processes):
+    for each in (program.requests, program.facts.processes):
         if each is not None:
             each.move(old_id, new_id)
 

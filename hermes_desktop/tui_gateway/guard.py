@@ -7,6 +7,7 @@ session is read again.
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hermes_desktop.agent.turns.baseline import must_read_again, seen_after_turn
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import SessionMark
 from hermes_desktop.tui_gateway.serving_state import Session
@@ -61,17 +62,12 @@ def note_turn(
     After anything but a normal end, and after the session got another id, it is read again next
     time.
     """
-    plain = not any(result.get(name) for name in ("failed", "interrupted", "partial"))
     written = result.get("written_message_ids")
-    moved = (result.get("session_id") or key) != key
-    if not plain or moved or not isinstance(written, list):
+    if must_read_again(result, key) or not isinstance(written, list):
         forget(session)
         session["row_seen"] = session.get("row_seen", False) or bool(written)
         return
-    count = before.message_count if before is not None else 0
-    rewinds = before.rewind_count if before is not None else 0
-    newest = before.newest_message_id if before is not None else 0
-    note(session, SessionMark(count + len(written), rewinds, max(written, default=newest)))
+    note(session, seen_after_turn(before, written))
 
 
 def is_known(session: Session) -> bool:

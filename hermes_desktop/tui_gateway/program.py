@@ -1,61 +1,24 @@
 """Interfaces that the host program provides to this package: store, agents, settings, trash."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.commands.added_commands import AddedCommand
 from hermes_desktop.commands.context import ProgramFacts
-from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 
 
-@dataclass(frozen=True, slots=True)
-class AgentWish:
-    """A request for an agent.
-
-    Attributes:
-        session_id: The session.
-        source: ``sessions.source`` of a row that the agent creates.
-        fields: Further columns of such a row.
-        model: ``model`` and ``provider`` as far as they were chosen for this session.
-    """
-
-    session_id: str
-    source: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    model: Mapping[str, str] = field(default_factory=dict)
-
-
-def _does_nothing(_args: str, _given_up: Callable[[], bool]) -> str:
-    return ""
-
-
-@dataclass(frozen=True, slots=True)
-class OwnCommand:
-    """A command that the user defined in the settings.
-
-    Attributes:
-        definition: Its definition for lists.
-        stands_for: Target of an alias: the other command with its arguments; else "".
-        run: Runs it and returns its reply; takes the typed arguments, and a function that is called
-            now and then and returns whether to give up. Blocks for a bounded time; any thread.
-    """
-
-    definition: CommandDef
-    stands_for: str = ""
-    run: Callable[[str, Callable[[], bool]], str] = _does_nothing
-
-
 class AgentMaker(Protocol):
     """Factory of agents. Blocking; any thread."""
 
-    def build(self, wish: AgentWish) -> Any:
+    def build(self, request: AgentRequest) -> Any:
         """Create an agent.
 
         Raises:
@@ -134,15 +97,12 @@ class RpcProgram:
     Attributes:
         db: Opens the session database, once.
         find: Resolves an id, a title or the beginning of an id to an id; raises HermesError.
-        fill_in: Returns a text for a turn that ended without one: result, text, length of the
-            history.
         is_platform: Returns whether sessions of a source belong to a messaging platform.
         facts: Information about the program for commands.
         saved_dir: The folder to which ``session.save`` writes.
         own_commands: Returns the user's current own commands, after plugins are loaded, whose
             commands are listed beside them. Blocks for a bounded time; any thread; never raises.
-        approvals: The pending approval requests; None: there are none.
-        questions: The pending questions of the assistant; None: there are none.
+        requests: The pending approvals and questions; None: there are none.
         locks: One turn per conversation among all our programs, created once; None: no locks.
     """
 
@@ -152,13 +112,11 @@ class RpcProgram:
     places: Places
     trash: Trash
     find: Callable[[SessionDB, str], str]
-    fill_in: Callable[[Mapping[str, Any], str, int], str]
     is_platform: Callable[[str], bool]
     facts: ProgramFacts
     home: Path
     saved_dir: Path
     clock: Clock
-    own_commands: Callable[[], Sequence[OwnCommand]] = tuple
-    approvals: ApprovalQueue | None = None
-    questions: QuestionQueue | None = None
+    own_commands: Callable[[], Sequence[AddedCommand]] = tuple
+    requests: RequestQueue | None = None
     locks: Callable[[], ConversationLocks] | None = None

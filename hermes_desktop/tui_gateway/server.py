@@ -19,7 +19,6 @@ from hermes_desktop.tui_gateway.protocol import frames
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.protocol.frames import Frame
 from hermes_desktop.tui_gateway.protocol.params import Params
-from hermes_desktop.tui_gateway.render import make_stream_renderer, render_message
 from hermes_desktop.tui_gateway.serving_state import Call, ServerState, Session, current_peer
 
 __all__ = ["SERVER", "configure", "handle_request", "make_stream_renderer", "render_message"]
@@ -40,8 +39,8 @@ def configure(program: RpcProgram | None) -> None:
     if _state.asking is not None:
         _state.asking.close()
         _state.asking = None
-    if program is not None and program.approvals is not None and program.questions is not None:
-        _state.asking = Asking(SERVER, program.approvals, program.questions)
+    if program is not None and program.requests is not None:
+        _state.asking = Asking(SERVER, program.requests)
         _state.asking.open()
     if program is not None:
         process_methods.follow(SERVER)
@@ -69,6 +68,20 @@ def handle_request(request: Any) -> Frame:
         log.exception("A request crashed")
         words = f"handler error: {type(error).__name__}; the log says more"
         return frames.failure(request_id, RpcError(Code.CRASH, words))
+
+
+# In this version no peer can request rendering: peers receive the text of the model, and have to
+# escape control characters in it.
+
+
+def make_stream_renderer(cols: int) -> Any:  # noqa: ARG001 - the width of the terminal
+    """Return a renderer with ``feed(text)`` for terminals; None: nothing is rendered."""
+    return None
+
+
+def render_message(text: str, cols: int) -> str | None:  # noqa: ARG001 - as above
+    """Return a reply rendered for a terminal; None: nothing is rendered."""
+    return None
 
 
 def _get_db() -> SessionDB | None:

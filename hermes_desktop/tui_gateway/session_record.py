@@ -14,8 +14,8 @@ from typing import Any
 from hermes_desktop.agent.thinking import EFFORT, TIER
 from hermes_desktop.agent.types import ContextNews
 from hermes_desktop.commands.present_session import chain_rows
+from hermes_desktop.core.usage import cost_of
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.sessions.session_usage import cost_of
 from hermes_desktop.tui_gateway import thinking_rows
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.transport.base import Subscribers
@@ -198,7 +198,7 @@ def info_of(server: Server, session: Session) -> dict[str, Any]:
 
 def _manner(server: Server, session: Session) -> dict[str, Any]:
     """Return the chosen reasoning and speed, and whether approvals are switched off."""
-    kept, queue = thinking_rows.chosen(session), server.program.approvals
+    kept, queue = thinking_rows.chosen(session), server.program.requests
     return {
         "reasoning_effort": kept.get(EFFORT, ""),
         "fast": kept.get(TIER) == "fast",

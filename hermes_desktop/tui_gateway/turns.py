@@ -3,18 +3,21 @@
 import contextlib
 import contextvars
 import inspect
+import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from hermes_desktop.agent.turns.empty_replies import normalize_empty_agent_response
+from hermes_desktop.agent.turns.turn_results import Outcome, outcome_of
 from hermes_desktop.agent.types import RETRACTED, ContextNews, TextRetracted, ToolCallAnnounced
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import SessionMark
-from hermes_desktop.tui_gateway import agents, boundaries, ending, guard, rows, titles
+from hermes_desktop.tui_gateway import agents, boundaries, ending, guard, rows
 from hermes_desktop.tui_gateway.conversation_lock import held_for_turn, held_now
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
@@ -25,11 +28,13 @@ from hermes_desktop.tui_gateway.session_record import (
     source_of,
     usage_of,
 )
-from hermes_desktop.tui_gateway.tool_results import tool_result
 
 log = logging.getLogger(__name__)
 
 Result = Mapping[str, Any]
+_STATUS: Mapping[Outcome, str] = {"done": "complete", "stopped": "interrupted", "failed": "error"}
+MOST_RESULT = 20_000
+"""Maximum number of characters of a tool's result for peers; the model may get more."""
 _NOT_BEGUN: Result = {"final_response": "", "interrupted": True}
 
 
@@ -280,7 +285,7 @@ class _RunningTurn:
         if news.ok is None:
             self._server.emit("tool.start", self._sid, {**told, "context": news.subject})
             return
-        self._server.emit("tool.complete", self._sid, {**told, **tool_result(news)})
+        self._server.emit("tool.complete", self._sid, {**told, **_tool_result(news)})
 
     def _take_over(self, result: Result, version: int) -> bool:
         """Store the agent's history, unless the session's was changed meanwhile."""
@@ -309,9 +314,10 @@ def _accepted(function: Callable[..., Any], extras: Mapping[str, Any]) -> dict[s
 
 def _conclude(server: Server, sid: str, session: Session, result: Result) -> str:
     """Report the end of a turn; return "complete", "interrupted" or "error"."""
-    status = _status(result)
+    status = _STATUS[outcome_of(result)]
     text = str(result.get("final_response") or "")
-    said = _filled_in(server, result, text)
+    history_len = int(result.get("history_len", 0))
+    said = normalize_empty_agent_response(result, text, history_len=history_len)
     payload: dict[str, Any] = {
         "text": said,
         "usage": _usage(server.db(), session),
@@ -329,7 +335,7 @@ def _conclude(server: Server, sid: str, session: Session, result: Result) -> str
     session["inflight_turn"] = None
     server.emit("message.complete", sid, payload)
     if status == "complete":
-        titles.apply_pending(server.db(), session)
+        apply_pending_title(server.db(), session)
     return status
 
 
@@ -339,18 +345,6 @@ def _queue_unheard(session: Session, result: Result) -> None:
     with session["history_lock"]:
         if unheard and not session.get("_turn_cancel_requested"):
             session.setdefault("queued_prompt", []).insert(0, str(unheard))
-
-
-def _status(result: Result) -> str:
-    if result.get("interrupted"):
-        return "interrupted"
-    return "error" if result.get("failed") else "complete"
-
-
-def _filled_in(server: Server, result: Result, text: str) -> str:
-    if text or server.state.program is None:
-        return text
-    return server.program.fill_in(result, text, int(result.get("history_len", 0)))
 
 
 def _usage(db: SessionDB | None, session: Session) -> dict[str, Any]:
@@ -389,3 +383,47 @@ def tell_info(server: Server, sid: str, session: Session) -> None:
         server.emit("session.info", sid, info_of(server, session))
     except HermesError:
         log.warning("What is told of a session could not be read", exc_info=True)
+
+
+def apply_pending_title(db: SessionDB | None, session: Session) -> None:
+    """Apply the title that was chosen before the session had a row. Never raises.
+
+    An invalid title (taken meanwhile, too long) is dropped, so that another one can be set; after
+    any other failure it stays pending until the next turn.
+    """
+    title, key = session.get("pending_title"), session["session_key"]
+    if not title or db is None:
+        return
+    try:
+        if db.set_session_title(key, title):
+            session["pending_title"] = None
+    except ValueError as error:
+        session["pending_title"] = None
+        log.info("The title chosen for %s was dropped: %s", key, error)
+    except Exception:
+        log.warning("The title of %s waits for the next turn", key, exc_info=True)
+
+
+def _tool_result(news: Any) -> dict[str, Any]:
+    """Return the event payload for a finished tool."""
+    arguments, result = dict(getattr(news, "arguments", {})), str(getattr(news, "result", ""))
+    told = {
+        "ok": news.ok,
+        "summary": news.subject,
+        "duration_s": round(news.seconds, 3),
+        "args": arguments,
+        "result": result[:MOST_RESULT] if len(result) > MOST_RESULT else _decoded(result),
+    }
+    if len(result) > MOST_RESULT:
+        told["result_cut"] = True
+    if news.name == "todo" and isinstance(told["result"], dict):
+        told["todos"] = told["result"].get("todos") or []
+    return told
+
+
+def _decoded(result: str) -> Any:
+    """Decode a tool's result if it is JSON, as other programs of this protocol do."""
+    try:
+        return json.loads(result)
+    except (ValueError, RecursionError):
+        return result

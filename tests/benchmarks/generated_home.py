@@ -16,7 +16,7 @@ from pathlib import Path
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.schema import full_text_ddl
 
-SIZES = {2_000: 76_000, 20_000: 340_000, 54_647: 760_000}
+SIZES = {2_000: 76_000, 20_000: 340_000, 54_647: 760_000, 200_000: 1_200_000}
 LONG_SESSION = "20250101_000000_fffff0"
 LONG_MESSAGES = 15_000
 NOW = 1_790_000_000.0

@@ -13,9 +13,9 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from hermes_desktop.gateway.runtime_files.identity_files import read_json
-from tests.fakes.identity import wait_until
 from tests.fakes.program import Program
 from tests.fakes.soak_figures import table
+from tests.support.waiting import wait_until
 
 SECONDS = float(os.environ.get("HERMES_IDLE_SECONDS", "60"))
 SETTLE_S = 30.0

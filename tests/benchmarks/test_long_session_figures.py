@@ -109,7 +109,7 @@ def test_out_of_the_trash(benchmark: BenchmarkFixture, long: Timed, own: Desktop
 
 
 def test_for_good(benchmark: BenchmarkFixture, long: Timed) -> None:
-    run(benchmark, long, lambda: long.delete_session("long"))
+    run(benchmark, long, lambda: long.delete_sessions(["long"]))
     assert long.message_count() == 0
 
 

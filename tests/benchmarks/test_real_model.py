@@ -26,7 +26,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.events import ApprovalRequested, ToolFinished, TurnDelta, TurnStarted
+from hermes_desktop.core.events import RequestPending, ToolFinished, TurnDelta, TurnStarted
 from hermes_desktop.ui.shell.asking import Asking
 from hermes_desktop.ui.start.application import DesktopLoop, LoopWatchdog, run_on_loop
 from hermes_desktop.ui.widgets.theme import Theme
@@ -109,7 +109,7 @@ class RealStage(WindowStage):
         bus = self.services.bus
         bus.subscribe(TurnStarted, self._began)
         bus.subscribe(TurnDelta, self._piece)
-        bus.subscribe(ApprovalRequested, self._asked)
+        bus.subscribe(RequestPending, self._asked)
         bus.subscribe(ToolFinished, self.tools.append)
 
     async def __aexit__(self, *details: object) -> None:
@@ -126,7 +126,7 @@ class RealStage(WindowStage):
         composer.field.setFocus()
         QTest.keyClicks(composer.field, text)
         QTest.keyClick(composer.field, Qt.Key.Key_Return)
-        sheet = self.asking.approvals.sheet
+        sheet = self.asking.presenter.sheet
         if allow:
             await self.until(lambda: sheet.armed or len(self.finished) > before, PATIENCE_S)
             await self.picture("asked")
@@ -151,7 +151,7 @@ class RealStage(WindowStage):
         turn.pieces += event.kind == "text"
         turn.first = turn.first or time.monotonic() - turn.began
 
-    def _asked(self, _event: ApprovalRequested) -> None:
+    def _asked(self, _event: RequestPending) -> None:
         turn = self.figures.turns[-1]
         turn.asked = time.monotonic() - turn.began
 

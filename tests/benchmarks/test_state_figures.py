@@ -1,7 +1,8 @@
 """What reading and writing costs in homes of the sizes that people report.
 
 Run with ``pytest tests/benchmarks/test_state_figures.py --benchmark-only -s``. Sizes are taken from
-HERMES_BENCH_SESSIONS (2000 and 20000 by default; 54647 is the largest known and makes 0.9 GB).
+HERMES_BENCH_SESSIONS (2000 and 20000 by default; 54647 is the largest known and makes 0.9 GB, and
+200000 shows what grows).
 Where the real package has a counterpart, its figure on a copy of the same file stands beside ours
 (HERMES_AGENT_PYTHON or .venv-hermes name its interpreter). Nothing here fails on a slow machine.
 """
@@ -160,6 +161,16 @@ def test_first_page_without_an_index(benchmark: BenchmarkFixture, db: SessionDB)
 
     assert benchmark(page) == 50
     report(benchmark, 100)
+
+
+def test_list_by_activity_without_an_index(
+    benchmark: BenchmarkFixture, home: Any, db: SessionDB
+) -> None:
+    begin = time.perf_counter()
+    assert len(db.list_summaries(order="activity")) == 20
+    print(f"\nfirst call: {(time.perf_counter() - begin) * 1e3:.3f} ms")
+    assert len(benchmark(db.list_summaries, order="activity")) == 20
+    report(benchmark, 20, theirs(home.path, home.long_session).get("list by activity"))
 
 
 def test_filter_of_the_index(benchmark: BenchmarkFixture, index: ActivityIndex) -> None:

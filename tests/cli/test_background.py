@@ -20,7 +20,7 @@ def test_a_question_ends_what_its_answer_started(
     done = program.run("chat", "-q", "Start it")
     assert done.code == 0
     assert "It runs." in done.out
-    assert "Ended with the program: sleep 300" in done.err
+    assert "Ended background process: sleep 300" in done.err
 
 
 def test_rpc_ends_what_its_sessions_started(

@@ -125,7 +125,7 @@ def test_locked_by_somebody(program: Program, home: Path) -> None:
     try:
         done = program.run("sessions", "list")
     finally:
-        holder.communicate(timeout=20)
+        holder.communicate(timeout=60)
 
     assert done.code == 6
     assert done.err.startswith("The session database is busy.\n")

@@ -148,7 +148,7 @@ def test_stopping_keeps_what_came(
     assert first_words(process, 100) == b"It was a dark"
 
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
 
     assert process.returncode == 5
     assert out == b"\n"
@@ -168,7 +168,7 @@ def test_stopping_before_the_first_word(
     server.wait_for_requests(1)
 
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
 
     assert process.returncode == 5
     (row,) = rows(configured)
@@ -184,7 +184,7 @@ def test_a_reader_that_leaves_stops_the_turn(
     assert process.stdout is not None
     process.stdout.close()
 
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
 
     assert (process.returncode, err) == (0, b"")
     (row,) = rows(configured)

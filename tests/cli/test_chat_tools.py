@@ -29,7 +29,7 @@ def test_a_person_at_the_terminal_allows_it(
     script(server, tmp_path)
     done = at_terminal(program, "chat", "-q", "Remove build", typed=b"once\n", answer_at=ASKED)
     assert done.code == 0
-    assert "May this be done?" in done.out
+    assert "Allow this?" in done.out
     assert "rm -rf build" in done.out
     assert "It deletes folders" in done.out
     assert "That is all." in done.out
@@ -137,11 +137,11 @@ def test_silence_at_the_terminal_is_told(
     settings.write_text(json.dumps({**json.loads(settings.read_text()), **quick}))
     ask(server)
     done = at_terminal(program, "chat", "-q", "Open a port")
-    assert "Nobody answered in time; the assistant goes on" in done.out
+    assert "No answer in time; the assistant continues" in done.out
     assert "Nobody answered in time" in str(told(server)["note"])
     script(server, tmp_path)
     done = at_terminal(program, "chat", "-q", "Remove build")
-    assert "Nobody answered in time; it is not done." in done.out
+    assert "No answer in time: denied." in done.out
     assert "in time" in str(told(server)["error"])
 
 
@@ -161,3 +161,17 @@ def test_without_a_terminal_the_assistant_hears_at_once(
     done = program.run("chat", "-q", "Open a port")
     assert (done.code, done.out) == (0, "That is all.\n")
     assert "Nobody can be asked here" in str(told(server)["note"])
+
+
+def test_a_model_that_repeats_a_secret(
+    program: Program, configured: Path, server: ModelServer
+) -> None:
+    program.environ["MY_DB_PASSWORD"] = "planted-password-2"
+    settings = json.loads((configured / "config.yaml").read_text())
+    settings["mcp_servers"] = {"a": {"command": "x", "env": {"A_TOKEN": "planted-token-00003"}}}
+    (configured / "config.yaml").write_text(json.dumps(settings))
+    server.script(text("They are planted-password-2 and planted-token-00003, both."))
+    done = program.run("chat", "-q", "Which?")
+    assert done.out == "They are [secret] and [secret], both.\n"
+    with (configured / "state.db").open("rb") as stream:
+        assert b"planted-" not in stream.read()

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hermes_desktop.services.secrets.known_secrets import SECRETS
-from hermes_desktop.services.settings.settings_book import OPTIONS
 from hermes_desktop.services.settings.settings_reference import settings_reference
+from hermes_desktop.services.settings.settings_repository import OPTIONS
 from tests.fakes.program import Program
 
 PAGE = Path(__file__).parents[2] / "resources" / "docs" / "settings.md"

@@ -38,7 +38,7 @@ def listed(program: Program) -> list[dict[str, Any]]:
 def test_an_empty_list_makes_nothing(program: Program, home: Path) -> None:
     done = program.run("gateway", "pairing", "list")
 
-    assert (done.code, done.out) == (0, "Nobody waits, and nobody was let in.\n")
+    assert (done.code, done.out) == (0, "No pairing requests and no approved users.\n")
     assert listed(program) == []
     assert list(home.iterdir()) == []
 
@@ -55,7 +55,7 @@ def test_who_waits_stands_before_who_was_let_in(
     assert lines[0].split("\t")[4:] == [request.entry_id, "Anna [2J"]
     assert lines[1].split("\t")[:3] == ["approved", "telegram", "22"]
     assert code not in "".join(lines)
-    assert "Standing" in screen
+    assert "Status" in screen
     assert "\x1b[2J" not in screen
     assert [(each["standing"], each["user_id"]) for each in listed(program)] == [
         ("waiting", "11"),
@@ -67,7 +67,7 @@ def test_a_code_lets_in(program: Program, store: PairingStore, code: str) -> Non
     done = program.run("gateway", "pairing", "approve", "Telegram", code.lower())
 
     assert done.code == 0, done.err
-    assert done.out == "“Anna [2J” (telegram 11) may write to the bot now.\n"
+    assert done.out == "“Anna [2J” (telegram 11) may now write to the bot.\n"
     assert store.is_approved("telegram", "11")
     assert store.pending() == []
 
@@ -100,7 +100,7 @@ def test_a_request_is_denied(program: Program, store: PairingStore, by: str) -> 
     done = program.run("gateway", "pairing", "deny", "telegram", names[by], "--yes")
 
     assert done.code == 0, done.err
-    assert done.out == "The request of “Anna [2J” (telegram 11) is gone.\n"
+    assert done.out == "Rejected the request of “Anna [2J” (telegram 11).\n"
     assert store.pending() == []
     assert not store.is_approved("telegram", "11")
 

@@ -19,9 +19,10 @@ from hermes_desktop.gateway.runtime_files.identity_files import (
     read_json,
     read_record,
 )
-from tests.fakes.identity import gateway_lookalike, is_gone, wait_until, write_record
+from tests.fakes.identity import gateway_lookalike, is_gone, write_record
 from tests.fakes.program import PROGRAM, Program, files_of
 from tests.fakes.terminal import at_terminal
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes]
 TOKEN = "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
@@ -38,7 +39,7 @@ class Running:
     def wait_for(self, words: str) -> None:
         while words not in self.said:
             line = self._read_line()
-            assert line, f"it ended with {self.process.wait(10)} after saying: {self.said}"
+            assert line, f"it ended with {self.process.wait(60)} after saying: {self.said}"
 
     @property
     def identity_pid(self) -> int:
@@ -54,8 +55,8 @@ class Running:
         # Read to the end where it was read so far: what is buffered here, communicate() skips.
         reader = threading.Thread(target=self._read_rest, daemon=True)
         reader.start()
-        code = self.process.wait(timeout=40)
-        reader.join(10)
+        code = self.process.wait(timeout=60)
+        reader.join(60)
         return code
 
     def _read_line(self) -> str:
@@ -82,7 +83,7 @@ def running(program: Program, *words: str, ignored: bool = False) -> Iterator[Ru
     ) as process:
         try:
             started = Running(process, program.home)
-            started.wait_for("Ctrl-C ends it.")
+            started.wait_for("Press Ctrl-C to stop.")
             yield started
         finally:
             if process.poll() is None:
@@ -101,7 +102,7 @@ def test_a_signal_ends_it_in_order(gateway: Running, number: signal.Signals) -> 
 
     assert gateway.end(number) == 0
 
-    assert gateway.said.endswith("Ending …\n")
+    assert gateway.said.endswith("Stopping …\n")
     assert "No platform is set up yet" in gateway.said
     assert is_gone(identity)
     assert not gateway.home.joinpath(PID_FILE).exists()
@@ -127,10 +128,10 @@ def test_a_second_one_is_refused_and_told_by_whom(gateway: Running, program: Pro
     second = program.run("gateway", "run")
 
     assert second.code == 1
-    assert "Another gateway has this home already." in second.err
-    said = rf"It is hermes-desktop gateway run, process {gateway.identity_pid}, and runs for \d+ s"
+    assert "This home already has a gateway." in second.err
+    said = rf"It is hermes-desktop gateway run, process {gateway.identity_pid}, running for \d+ s"
     assert re.search(said, second.err)
-    assert "`hermes-desktop gateway stop` ends it." in second.err
+    assert "To stop it, use `hermes-desktop gateway stop`." in second.err
     assert gateway.home.joinpath(PID_FILE).read_bytes() == before
     assert gateway.end() == 0
 
@@ -143,7 +144,7 @@ def test_beside_a_gateway_of_hermes_nothing_is_even_opened(program: Program, hom
         done = program.run("gateway", "run", "--insist")
 
     assert done.code == 1
-    assert f"It is hermes gateway, process {record.pid}, and runs for" in done.err
+    assert f"It is hermes gateway, process {record.pid}, running for" in done.err
     assert files_of(home) == before
 
 
@@ -170,7 +171,7 @@ def test_a_home_that_is_not_there_is_not_made(program: Program, home: Path) -> N
     done = program.run("gateway", "run")
 
     assert done.code == 3
-    assert "There is no such home." in done.err
+    assert "This home does not exist yet." in done.err
     assert not home.exists()
 
 
@@ -185,7 +186,7 @@ def test_what_would_not_run_is_named_before_somebody_insists(program: Program, h
 
     assert refused.code == 1
     assert "- Messages of Mattermost" in refused.err
-    assert "Add --insist to start it all the same." in refused.err
+    assert "Add --insist to start it anyway." in refused.err
     assert TOKEN not in refused.err
     assert not home.joinpath(PID_FILE).exists()
     assert code == 0
@@ -198,7 +199,7 @@ def test_settings_that_do_not_count_are_named(program: Program, home: Path) -> N
     with running(program, "gateway", "run") as started:
         assert started.end() == 0
 
-    assert started.said.count("Some settings of the gateway do not count.") == 1
+    assert started.said.count("Some gateway settings are invalid and are ignored.") == 1
     assert "config.yaml, line 2" in started.said
 
 
@@ -220,12 +221,12 @@ def test_of_two_that_start_together_one_serves(program: Program, home: Path) -> 
         wait_until(lambda: any(each.poll() is not None for each in started))
         (loser,) = [each for each in started if each.poll() is not None]
         (winner,) = [each for each in started if each is not loser]
-        _, err = loser.communicate(timeout=20)
+        _, err = loser.communicate(timeout=60)
         assert loser.returncode == 1
-        assert b"has this home already" in err or b"The gateway was not started" in err, err
+        assert b"already has a gateway" in err or b"The gateway was not started" in err, err
         wait_until(lambda: read_json(home / STATE_FILE)["gateway_state"] == "running")
         winner.send_signal(signal.SIGTERM)
-        winner.communicate(timeout=40)
+        winner.communicate(timeout=60)
         assert winner.returncode == 0
     finally:
         for each in started:
@@ -239,7 +240,7 @@ def test_a_signal_while_it_starts_is_heard(program: Program) -> None:
     assert process.stderr.readline() == b"Looking at the settings.\n"
 
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=40)
+    process.communicate(timeout=60)
 
     assert process.returncode == 0
     assert not program.home.joinpath(PID_FILE).exists()
@@ -262,10 +263,10 @@ def test_a_restart_from_outside_happens_inside(gateway: Running) -> None:
 
 
 def test_at_a_terminal_ctrl_c_ends_it(program: Program) -> None:
-    done = at_terminal(program, "gateway", "run", interrupt_at="Ctrl-C ends it.", columns=300)
+    done = at_terminal(program, "gateway", "run", interrupt_at="Press Ctrl-C to stop.", columns=300)
 
     assert done.code == 0
-    assert done.out.rstrip().endswith("Ending …")
+    assert done.out.rstrip().endswith("Stopping …")
 
 
 def test_a_history_that_cannot_be_opened_is_explained(program: Program, home: Path) -> None:
@@ -302,7 +303,7 @@ def test_killed_it_leaves_no_process_behind(gateway: Running, program: Program) 
     identity = gateway.identity_pid
 
     gateway.process.kill()
-    gateway.process.wait(10)
+    gateway.process.wait(60)
 
     wait_until(lambda: is_gone(identity))
     assert program.run("gateway", "status").code == 1

@@ -11,9 +11,10 @@ import pytest
 
 from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE, STATE_FILE, GatewayRecord
 from tests.cli.test_light_commands import HEAVY, loaded
-from tests.fakes.identity import gateway_lookalike, identity_stage, wait_until, write_record
+from tests.fakes.identity import gateway_lookalike, identity_stage, write_record
 from tests.fakes.program import Program, files_of
 from tests.fakes.terminal import at_terminal
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.two_processes
 TELEGRAM = {"state": "connected", "error_code": None, "error_message": None}
@@ -39,7 +40,7 @@ def test_without_a_gateway(program: Program, home: Path) -> None:
     done = program.run("gateway", "status")
 
     assert (done.code, done.err) == (1, "")
-    assert done.out.splitlines()[:2] == ["Gateway: none runs", f"Home: {home}"]
+    assert done.out.splitlines()[:2] == ["Gateway: not running", f"Home: {home}"]
     assert asked(program, 1)["running"] is False
     assert list(home.iterdir()) == []
 
@@ -66,7 +67,7 @@ def test_a_gateway_of_hermes(program: Program, home: Path) -> None:
     assert f"Process: {record.pid}" in lines
     assert "Running turns: 2" in lines
     assert (
-        "A stop: it is asked by `hermes gateway stop`; 2 running turns would be interrupted."
+        "If you stop it: `hermes gateway stop` ends it; 2 running replies would be interrupted."
         in (lines)
     )
     assert lines[-2:] == ["discord\tretrying\t2 h\tno␛ route", "telegram\tconnected\t3 min\t"]
@@ -90,9 +91,9 @@ def test_our_own_gateway(program: Program, home: Path) -> None:
 
     assert after == before
     assert lines[0] == "Gateway: Hermes Desktop"
-    assert f"Process: {record.pid}, for the program {os.getpid()}" in lines
+    assert f"Process: {record.pid} (program: {os.getpid()})" in lines
     assert (
-        "A stop: it ends within 9 s; running turns are interrupted then and taken up later."
+        "If you stop it: it ends within 9 s; running replies are interrupted and resumed later."
         " The window stays open." in lines
     )
     assert lines[-1] == "telegram\tconnected\t?\t"
@@ -125,7 +126,7 @@ def test_on_a_terminal_platforms_are_a_table(program: Program, home: Path) -> No
 
         screen = at_terminal(program, "gateway", "status").out
 
-    assert "\ntelegram  connected     ?" in screen
+    assert "\ntelegram  connected        ?" in screen
 
 
 def test_one_that_is_not_heard_of(program: Program, home: Path) -> None:
@@ -134,7 +135,7 @@ def test_one_that_is_not_heard_of(program: Program, home: Path) -> None:
 
         out = program.run("gateway", "status").out
 
-    assert "! It has not been heard of for more than two minutes." in out
+    assert "! It has not updated its state for more than two minutes." in out
 
 
 def test_a_service_and_a_drain_are_named(program: Program, home: Path) -> None:
@@ -149,8 +150,8 @@ def test_a_service_and_a_drain_are_named(program: Program, home: Path) -> None:
         out = program.run("gateway", "status").out
 
     assert f"A service is installed for this home: {unit}" in out
-    assert "The service hermes-gateway.service goes with it." in out
-    assert ".drain_request.json asks for that" in out
+    assert "The service hermes-gateway.service stops, too." in out
+    assert "as .drain_request.json requests" in out
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def attach(home: Path, record: GatewayRecord) -> None:
 def test_without_a_gateway_it_is_no_error(program: Program, home: Path) -> None:
     done = program.run("gateway", "stop", "--yes")
 
-    assert (done.code, done.out) == (0, "No gateway runs for this home.\n")
+    assert (done.code, done.out) == (0, "No gateway is running for this home.\n")
     assert program.run("gateway", "stop", "--json", "--yes").out == "[]\n"
     assert list(home.iterdir()) == []
 
@@ -138,7 +138,7 @@ def test_one_that_cannot_be_asked_is_left_alone(
     assert done.code == 1
     assert "hermes gateway was not stopped." in done.err
     assert "it has its reasons" in done.err
-    assert f"Nothing is killed here; its process is {record.pid}." in done.err
+    assert f"It was not killed; its process ID is {record.pid}." in done.err
     assert files_of(home) == before
 
 
@@ -151,7 +151,7 @@ def test_waiting_can_be_ended(program: Program, home: Path, tmp_path: Path) -> N
         assert b"Waiting for hermes gateway to end" in process.stderr.readline()
 
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
 
         assert record.is_live()
     assert process.returncode == 5

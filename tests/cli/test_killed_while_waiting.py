@@ -33,7 +33,7 @@ def killed_at_terminal(program: Program, until: str) -> None:
     while until.encode() not in screen:
         screen += os.read(ours, 65536)
     process.send_signal(signal.SIGKILL)
-    process.wait(30)
+    process.wait(60)
     os.close(ours)
 
 

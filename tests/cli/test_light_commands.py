@@ -24,7 +24,7 @@ def loaded(program: Program, *words: str) -> set[str]:
         cwd=program.home.parent,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=True,
     )
     code, modules = json.loads(done.stderr.splitlines()[-1])

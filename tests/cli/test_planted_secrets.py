@@ -149,8 +149,10 @@ def assert_nowhere(home: Path, work: Path, server: ModelServer, frames: bytes, e
     assert len(stored) > 20
     assert shown("\n".join(each["content"] for each in stored)) == []
     for name, content in files_of(home).items():
-        # What the model itself wrote is stored as it wrote it, and some of its calls name secrets.
-        if not name.startswith((".env", "config.yaml", "state.db", "sessions/saved")):
+        # What the model itself wrote is stored as it wrote it, and some of its calls name secrets;
+        # the files that it wrote are copied as they are, so that a turn can be undone.
+        copies = "desktop/undo/contents"
+        if not name.startswith((".env", "config.yaml", "state.db", "sessions/saved", copies)):
             assert shown(content) == [], name
 
 

@@ -2,8 +2,6 @@
 
 import json
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.plugin_folders import enable, plugin
 from tests.fakes.program import Program
 from tests.fakes.rpc_client import PATIENCE_S, RpcProcess
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.two_processes
 
@@ -127,17 +126,10 @@ def test_no_added_command_outlives_the_front_ends_server(
     with RpcProcess(program) as rpc:
         sid = rpc.call("session.create")["session_id"]
         rpc.ask("slash.exec", session_id=sid, command="/slow")
-        wait_for(pids.exists)
+        wait_until(pids.exists)
         rpc.process.terminate()
         assert rpc.process.wait(PATIENCE_S) == 0
-    wait_for(lambda: all(gone(int(pid)) for pid in pids.read_text().split()))
-
-
-def wait_for(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE_S
-    while not true():
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_until(lambda: all(gone(int(pid)) for pid in pids.read_text().split()))
 
 
 def gone(pid: int) -> bool:

@@ -344,7 +344,7 @@ def test_a_session_that_another_program_deletes_is_not_brought_back(
 ) -> None:
     sid, key = begun(rpc)
     rpc.said(sid, "One")
-    db.delete_session(key)
+    db.delete_sessions([key])
 
     rpc.call("prompt.submit", session_id=sid, text="Two")
 

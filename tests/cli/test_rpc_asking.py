@@ -212,7 +212,7 @@ def listening(program: Program, configured: Path, tmp_path: Path) -> Iterator[Pa
         assert process.poll() is None, process.stderr.read()
     yield path
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
 
 
 def connected(path: Path) -> SocketClient:

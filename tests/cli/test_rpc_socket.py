@@ -27,7 +27,7 @@ class Served:
         self.process = program.start("rpc", "--socket", *arguments)
         assert self.process.stderr is not None
         self.words = self.process.stderr.readline().decode()
-        self.path = Path(self.words.partition(" at ")[2].partition(". Ctrl")[0])
+        self.path = Path(self.words.partition(" at ")[2].partition(". Press Ctrl-C")[0])
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(number)

@@ -32,14 +32,14 @@ async def test_only_what_telegram_takes_is_kept(program: Program, home: Path) ->
         done = await asyncio.to_thread(keep, program, TOKEN)
         assert (done.code, done.out) == (
             0,
-            f"{NAME} is kept in a plain file that only you can read.\n",
+            f"{NAME} is stored in a plain file that only you can read.\n",
         )
         assert "Telegram takes it: @our_bot." in done.err
         refused = await asyncio.to_thread(keep, program, OTHER)
         assert refused.code == 5
-        assert "Telegram does not take this token." in refused.err
+        assert "Telegram does not accept this token." in refused.err
         assert "Unauthorized" in refused.err
-        assert "the one before stays in use" in refused.err
+        assert "the previous one stays in use" in refused.err
         assert kept_end(program) == [TOKEN[-4:]]
         asked = len(telegram.calls)
     # Whom nobody can ask refuses nothing, and whoever does not want it asked is not.

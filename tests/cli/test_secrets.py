@@ -12,11 +12,11 @@ import pytest
 
 from hermes_desktop.core.processes.exit_deadline import EXIT_SLACK_S
 from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE
-from tests.fakes.identity import wait_until
 from tests.fakes.model_server import ModelServer
 from tests.fakes.private_bus import NEEDS_KEYRING, PrivateBus, private_bus
 from tests.fakes.program import Program, files_of
 from tests.fakes.terminal import END_OF_INPUT, at_terminal
+from tests.support.waiting import wait_until
 
 TOKEN = "TELEGRAM_BOT_TOKEN"
 VALUE = "123456:abcdefghijklmnop"
@@ -61,7 +61,7 @@ def secret_tool(bus: PrivateBus, command: str, home: Path) -> str:
 def test_kept_listed_used_removed(desk: Program, home: Path, bus: PrivateBus) -> None:
     assert desk.run("secrets", "check").out == "The keyring works: SecretService Keyring.\n"
     done = desk.run("secrets", "set", "--no-check", TOKEN, stdin=f"{VALUE}\n".encode())
-    assert (done.code, done.out) == (0, f"{TOKEN} is kept in the keyring.\n")
+    assert (done.code, done.out) == (0, f"{TOKEN} is stored in the keyring.\n")
     assert listed(desk)[TOKEN]["counts"] == "keyring"
     shown = desk.run("secrets", "list", "--show-end").out
     assert "keyring (…mnop)" in shown
@@ -98,7 +98,7 @@ def test_what_hermes_finds_of_it_is_said_where_it_uses_the_home(desk: Program, h
     assert back in keeps(desk)
     assert desk.run(*back.split()[1:], "--yes").code == 0
     assert f"reads {TOKEN} from .env" in keeps(desk)
-    assert "has different values; keyring counts here, while `hermes` takes .env" in keeps(
+    assert "has different values; keyring is used here, while `hermes` takes .env" in keeps(
         desk, value="123456:anotherValueAltogether"
     )
 
@@ -116,7 +116,7 @@ def test_what_hermes_finds_of_a_plain_file_is_said(program: Program, home: Path)
 def test_typed_on_a_terminal_it_is_not_shown(desk: Program) -> None:
     done = at_terminal(desk, "secrets", "set", "--no-check", TOKEN, typed=f"{VALUE}\n".encode())
     assert done.code == 0, done.out
-    assert f"{TOKEN} is kept in the keyring." in done.out
+    assert f"{TOKEN} is stored in the keyring." in done.out
     empty = at_terminal(desk, "secrets", "set", "--no-check", TOKEN, typed=END_OF_INPUT)
     assert empty.code == 5
     assert listed(desk)[TOKEN]["counts"] == "keyring"
@@ -155,7 +155,7 @@ def test_moved_out_of_config_yaml_and_its_versions(desk: Program, home: Path) ->
 def test_two_values_are_named_and_which_one_counts(desk: Program, home: Path) -> None:
     (home / ".env").write_text(f"{TOKEN}=222222:another_value_here\n")
     done = desk.run("secrets", "set", "--no-check", TOKEN, stdin=VALUE.encode())
-    assert "keyring counts here, while `hermes` takes .env first" in done.err
+    assert "keyring is used here, while `hermes` takes .env first" in done.err
     seen = listed(desk)[TOKEN]
     assert (seen["counts"], seen["places"], seen["differ"]) == (
         "keyring",
@@ -272,18 +272,18 @@ def test_the_gateway_leaves_in_time_while_a_keyring_hangs(
         (("set", "A B"), b"x", "“A B” cannot be the name of a secret."),
         (("set", TOKEN), b"", "That cannot be a secret."),
         (("set", TOKEN), b"two\nlines", "That cannot be a secret."),
-        (("set", TOKEN, VALUE), b"", "A secret is not given on the command line."),
-        (("set", f"{TOKEN}={VALUE}"), b"", "A secret is not given on the command line."),
+        (("set", TOKEN, VALUE), b"", "Secrets cannot be given on the command line."),
+        (("set", f"{TOKEN}={VALUE}"), b"", "Secrets cannot be given on the command line."),
         (("set", TOKEN), b"two words", "That cannot be a secret."),
         (("set", TOKEN), b"x" * 5000, "That cannot be a secret."),
         (("set", TOKEN), b"xoxb-1234567890-abcdefghij", "That cannot be a secret."),
         (("set", TOKEN), b"1234:\xff\xfe", "That cannot be a secret."),
         (("set", "MY_KEY"), b"x" * 2_000_000, "That cannot be a secret."),
         (("set", "MY_KEY"), b"1234\xff", "That cannot be a secret."),
-        (("move", TOKEN, "--yes"), b"", f"{TOKEN} stands neither in .env nor in config.yaml."),
-        (("move", TOKEN, "--dry-run"), b"", f"{TOKEN} stands neither in .env nor in config.yaml."),
-        (("move", TOKEN), b"", f"{TOKEN} stands neither in .env nor in config.yaml."),
-        (("remove", TOKEN, "--yes"), b"", f"{TOKEN} is not kept by Hermes Desktop."),
+        (("move", TOKEN, "--yes"), b"", f"{TOKEN} is neither in .env nor in config.yaml."),
+        (("move", TOKEN, "--dry-run"), b"", f"{TOKEN} is neither in .env nor in config.yaml."),
+        (("move", TOKEN), b"", f"{TOKEN} is neither in .env nor in config.yaml."),
+        (("remove", TOKEN, "--yes"), b"", f"{TOKEN} is not stored by Hermes Desktop."),
     ],
 )
 def test_what_makes_no_sense_changes_nothing(

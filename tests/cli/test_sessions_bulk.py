@@ -146,7 +146,7 @@ def test_prune_takes_what_it_showed_and_gives_it_back(
     assert everything - ids(many) == shown == {"old-cli", "new-cli"}
     assert (folder / "old-cli.json").exists()
     again = program.run("sessions", *words, "--yes")
-    assert (again.code, again.out) == (0, "No session meets the conditions.\n")
+    assert (again.code, again.out) == (0, "No sessions match the conditions.\n")
 
     restored = program.run(*undo.removeprefix("Undo: hermes-desktop ").split())
 
@@ -176,7 +176,7 @@ def test_prune_for_good_keeps_no_copy(program: Program, many: SessionDB, home: P
 
     done = program.run("sessions", "prune", "--older-than", "1d", "--for-good", "--yes")
 
-    assert done.out == "Deleted for good: 3 sessions: cli 2, telegram 1.\n"
+    assert done.out == "Permanently deleted 3 sessions: cli 2, telegram 1.\n"
     assert ids(many) == {"new-tg", "hidden", "open"}
     assert [file.name for file in folder.iterdir()] == ["new-tg.json"]
     assert program.run("sessions", "trash", "list").out == "The trash is empty.\n"
@@ -260,7 +260,12 @@ def test_a_refused_copy_names_the_options(
     ("options", "meaning", "question", "sentence"),
     [
         ((), "30 days", "Move 2 sessions to the trash?", "Moved to the trash: "),
-        (("--for-good",), "no undo", "Delete 2 sessions for good?", "Deleted for good: "),
+        (
+            ("--for-good",),
+            "cannot be undone",
+            "Permanently delete 2 sessions?",
+            "Permanently deleted ",
+        ),
     ],
 )
 def test_prune_asks(

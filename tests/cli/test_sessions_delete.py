@@ -330,7 +330,7 @@ def test_conditions_that_nothing_meets(
     program: Program, trashed: SessionDB, conditions: tuple[str, str]
 ) -> None:
     done = program.run("sessions", "trash", "restore", *conditions)
-    assert (done.code, done.out) == (0, "Nothing in the trash fits.\n")
+    assert (done.code, done.out) == (0, "Nothing in the trash matches.\n")
     assert program.run("sessions", "trash", "list", *conditions).out == done.out
     assert program.run("sessions", "trash", "restore", *conditions, "--json").out == "[]\n"
 
@@ -340,7 +340,7 @@ def test_restore_shows_what_there_is_and_says_how(program: Program, trashed: Ses
 
     assert done.code == 2
     assert done.out == program.run("sessions", "trash", "list").out != ""
-    assert "Give a trash ID, for example `hermes-desktop sessions trash restore 2`." in done.err
+    assert "Use a trash ID, for example `hermes-desktop sessions trash restore 2`." in done.err
     assert program.run("sessions", "trash", "restore", "--json").out == ""
     assert program.run("sessions", "trash", "restore", "1-2").code == 0
     assert "The trash is empty." in program.run("sessions", "trash", "restore").err
@@ -365,5 +365,5 @@ def test_emptying_asks_and_deletes_what_it_showed(program: Program, trashed: Ses
 
     done = program.run("sessions", "trash", "empty", "--yes")
 
-    assert done.out == "Deleted for good: 2 sessions: cli 1, telegram 1.\n"
+    assert done.out == "Permanently deleted 2 sessions: cli 1, telegram 1.\n"
     assert program.run("sessions", "trash", "list").out == "The trash is empty.\n"

@@ -139,7 +139,7 @@ def test_a_reader_that_leaves_is_no_failure(program: Program, converse: Converse
     assert process.stdout is not None
     process.stdout.close()
 
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
 
     assert (process.returncode, err) == (0, b"")
 
@@ -152,7 +152,7 @@ def test_a_full_disk_is_said(program: Program, converse: Converse) -> None:
             stdout=full,
             stderr=subprocess.PIPE,
             env=program.environment(),
-            timeout=30,
+            timeout=60,
             check=False,
         )
 

@@ -45,20 +45,20 @@ def test_pinned_sessions_are_spared_and_every_preview_says_so(
     assert shown.out.splitlines()[2:] == [
         "2 sessions: cli 2",
         "2 messages; kept in the trash for 30 days",
-        "Spared: 1 pinned session. Add --include-pinned to include it.",
-        "Spared: 1 session started before that time but used later.",
-        "Age counts from the last use. `hermes` 0.19 counts from the start.",
-        "`hermes` 0.19 does not know which sessions are pinned.",
+        "Skipped: 1 pinned session. Add --include-pinned to include it.",
+        "Skipped: 1 session started before that time but used later.",
+        "Age is measured from the last use; `hermes` 0.19 measures it from the start.",
+        "`hermes` 0.19 ignores pins.",
     ]
     shown = program.run("sessions", "prune", "--include-pinned", "--dry-run")
     assert "3 sessions: cli 3\n" in shown.out
     assert "1 of them is pinned.\n" in shown.out
     shown = program.run("sessions", "archive", "--older-than", "90d", "--dry-run")
-    assert "Spared: 1 pinned session. Add --include-pinned to include it.\n" in shown.out
+    assert "Skipped: 1 pinned session. Add --include-pinned to include it.\n" in shown.out
     assert program.run("sessions", "prune", "--yes").code == 0
     assert ids(old) == {"keep-me", "used-one"}
     nothing = program.run("sessions", "prune", "--yes")
-    assert nothing.out.startswith("No session meets the conditions.\nSpared: 1 pinned session.")
+    assert nothing.out.startswith("No sessions match the conditions.\nSkipped: 1 pinned session.")
     assert program.run("sessions", "prune", "--for-good", "--include-pinned", "--yes").code == 0
     assert ids(old) == {"used-one"}
 
@@ -75,7 +75,7 @@ def test_lists_show_pins_and_unpin_takes_them_away(program: Program, old: Sessio
     assert "1 of them is pinned.\n" in asked.out
     done = program.run("sessions", "unpin", "keep-me", "old-one", "--json")
     assert json.loads(done.out) == [{"id": "keep-me", "pinned": False}]
-    assert old.pinned_ids() == frozenset()
+    assert old.own_pins_if_readable() == frozenset()
 
 
 def test_an_export_spares_nothing(program: Program, old: SessionDB) -> None:
@@ -88,7 +88,7 @@ def test_an_export_spares_nothing(program: Program, old: SessionDB) -> None:
 
 def test_an_unknown_session_changes_nothing(program: Program, old: SessionDB) -> None:
     assert program.run("sessions", "pin", "keep-me", "nobody").code != 0
-    assert old.pinned_ids() == frozenset()
+    assert old.own_pins_if_readable() == frozenset()
 
 
 def test_pins_of_a_newer_store_are_pins_of_hermes(program: Program, home: Path) -> None:

@@ -161,7 +161,7 @@ def test_structured_content_and_unknown_roles(program: Program, db: SessionDB) -
 def test_an_empty_session(program: Program, converse: Converse) -> None:
     converse("s1")
 
-    assert "Nothing was said in this session." in program.run("sessions", "show", "s1").out
+    assert "This session has no messages." in program.run("sessions", "show", "s1").out
     assert program.run("sessions", "show", "s1", "--json").out == "[]\n"
 
 

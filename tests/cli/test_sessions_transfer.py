@@ -227,7 +227,7 @@ def test_what_is_there_stays_and_a_snapshot_is_kept(
     assert (snapshot["reason"], snapshot["sessions"]) == ("import", 2)
     assert (home / "desktop").stat().st_mode & 0o777 == 0o700
     again = program.run("sessions", "import", str(place))
-    assert again.out == "Imported 0 sessions; 3 there already.\n"
+    assert again.out == "Imported 0 sessions; 3 already exist.\n"
 
 
 def test_a_taken_title_is_told(program: Program, family: SessionDB) -> None:
@@ -236,7 +236,7 @@ def test_a_taken_title_is_told(program: Program, family: SessionDB) -> None:
     done = program.run("sessions", "import", "-", stdin=line.encode())
 
     assert done.code == 0, done.err
-    assert "fresh is “" in done.err
+    assert "fresh is now “" in done.err
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def on_terminal(program: Program, *arguments: str, columns: int = 100, **env: st
             break
         pieces.append(piece)
     os.close(ours)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=60) == 0
     return b"".join(pieces).decode().replace("\r\n", "\n")
 
 

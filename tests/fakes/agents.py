@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_desktop.agent.turns.agent import AIAgent
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.agent.types import (
     AgentResult,
     CancelSignal,
@@ -19,7 +20,6 @@ from hermes_desktop.agent.types import (
 )
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import ProviderError
-from hermes_desktop.gateway.turns.agents import AgentRequest
 from hermes_desktop.state import SessionDB
 from tests.fakes.prompts import prompts_beside
 
@@ -145,5 +145,5 @@ class DeafAgent(AIAgent):
     wakes = threading.Event()
 
     def run_conversation(self, *args: Any, **kwargs: Any) -> AgentResult:
-        self.wakes.wait(20)
+        self.wakes.wait(60)
         return super().run_conversation(*args, **kwargs)

@@ -58,7 +58,7 @@ class BotApi:
             cwd=_CHECKOUT,
             stdin=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while True:
             with contextlib.suppress(OSError):
                 self.calls()
@@ -157,7 +157,7 @@ class BotApi:
             None if body is None else json.dumps(body).encode(),
             {"content-type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return json.loads(answer.read())
 
 

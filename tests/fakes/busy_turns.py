@@ -19,8 +19,9 @@ from tests.fakes.agents import CHOICE
 from tests.fakes.model_server import ModelServer
 from tests.fakes.prompts import prompts_beside
 from tests.fakes.tool_stage import SID, ToolStage, call
+from tests.support.waiting import wait_until
 
-_PATIENCE_S = 20.0
+_PATIENCE_S = 60.0
 
 
 @dataclass
@@ -54,15 +55,6 @@ class Busy:
         self._thread = threading.Thread(target=run)
         self._thread.start()
         wait_until(is_there)
-
-
-def wait_until(is_there: Callable[[], bool]) -> None:
-    """Wait for a condition; fail after a long time."""
-    end = time.monotonic() + _PATIENCE_S
-    never = threading.Event()
-    while not is_there():
-        assert time.monotonic() < end, "the state did not come"
-        never.wait(0.01)
 
 
 @contextmanager

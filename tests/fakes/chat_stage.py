@@ -1,6 +1,5 @@
 """A chat page on a real home, with a scriptable model on loopback."""
 
-import asyncio
 import contextlib
 import json
 import time
@@ -20,6 +19,7 @@ from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.model_server import ModelServer
+from tests.support.waiting import until
 
 
 class ChatStage:
@@ -125,10 +125,8 @@ class ChatStage:
         await self.until(self.dialogs)
         return self.dialogs()[0]
 
-    async def until(self, condition: Callable[[], object], within_s: float = 15.0) -> None:
-        async with asyncio.timeout(within_s):
-            while not condition():
-                await asyncio.sleep(0.01)
+    async def until(self, condition: Callable[[], object]) -> None:
+        await until(condition)
 
     # ---------------------------------------------------------------------------------- actions
     def say(self, text: str) -> None:

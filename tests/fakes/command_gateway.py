@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.context import ProgramFacts
+from hermes_desktop.commands.quick_commands import QuickRunner
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import NotConfiguredError, RefusedError
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.gateway.commands.command_dispatch import CommandDispatch
-from hermes_desktop.gateway.commands.quick_commands import QuickRunner
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.session import SessionSource
@@ -112,10 +112,10 @@ async def command_gateway(
         whole = CommandGateway(gateway, home, platforms)
         runner = gateway.runner
         workers = WorkerThreads("gateway-commands")
-        runner.command_dispatch = CommandDispatch(
+        runner.state.command_dispatch = CommandDispatch(
             runner, facts, workers=workers, platforms=platforms, quick=quick
         )
-        runner.restart_handler = lambda: whole.restarts.append(True)
+        runner.state.restart_handler = lambda: whole.restarts.append(True)
         try:
             yield whole
         finally:

@@ -41,7 +41,7 @@ class ForeignProgram:
 
     def end(self) -> None:
         self.process.kill()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)
 
     def _read(self, word: str) -> None:
         assert self.process.stdout is not None

@@ -1,10 +1,9 @@
 """A whole gateway on a private state.db: everything is real but the model and the platform."""
 
-import asyncio
 import contextlib
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import enumerate as threads
@@ -28,11 +27,12 @@ from hermes_desktop.gateway.config.gateway_config import (
 )
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.run import GatewayRunner
-from hermes_desktop.gateway.runner.runner_state import RunnerReport
+from hermes_desktop.gateway.runner.state import RunnerReport
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 from tests.fakes.agents import CountingFactory, ScriptedModel
 from tests.fakes.platform import FakePlatform
+from tests.support.waiting import until
 
 ALLOWED = GatewayConfig(
     platforms={Platform.TELEGRAM: PlatformConfig(extra={"allow_from": "u1"})},
@@ -83,13 +83,6 @@ class RunningGateway:
     def rows(self, session_id: str) -> list[tuple[str, str]]:
         """Return the stored messages of a session."""
         return [(row["role"], row["content"]) for row in self.db.get_messages(session_id)]
-
-
-async def until(condition: Callable[[], bool], timeout: float = 10.0) -> None:
-    """Wait until a condition is true."""
-    async with asyncio.timeout(timeout):
-        while not condition():
-            await asyncio.sleep(0.002)
 
 
 @contextlib.asynccontextmanager
@@ -168,5 +161,5 @@ def in_other_process(db_path: Path, code: str) -> None:
         [sys.executable, "-c", program, str(db_path)],
         check=True,
         cwd=Path(__file__).parents[2],
-        timeout=30,
+        timeout=60,
     )

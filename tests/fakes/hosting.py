@@ -1,6 +1,5 @@
 """A home whose gateway the real services host: identity process, sockets, model on loopback."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +19,12 @@ from hermes_desktop.gateway.runtime_files.identity_files import read_json
 from hermes_desktop.services.assembly.desktop_services import DesktopServices, join_parts
 from hermes_desktop.services.hosting.gateway_host import GatewayHost, HostSetup
 from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
-from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
-from hermes_desktop.settings.secret_index import SecretIndex
+from hermes_desktop.settings.secret_index import PlainTextSecretStore, SecretIndex
 from hermes_desktop.settings.secrets import KeyringSecretStore
 from tests.fakes.keyring import FakeKeyring
 from tests.fakes.model_server import ModelServer
 from tests.fakes.socket_platform import ChatServer, chat_server, socket_registry
+from tests.support.waiting import until
 
 NO_SERVICES = HostingChecks(Path("/"), ())
 TOKEN = "123:socket-token"
@@ -64,13 +63,11 @@ class HostStage:
     def file(self, name: str) -> Any:
         return read_json(self.home / name)
 
-    async def until(self, condition: Callable[[], Any], seconds: float = 20.0) -> None:
-        async with asyncio.timeout(seconds):
-            while not condition():
-                await asyncio.sleep(0.01)
+    async def until(self, condition: Callable[[], object]) -> None:
+        await until(condition)
 
-    async def reach(self, state: str, seconds: float = 20.0) -> GatewayStatusChanged:
-        await self.until(lambda: self.host.state == state, seconds)
+    async def reach(self, state: str) -> GatewayStatusChanged:
+        await until(lambda: self.host.state == state)
         return self.host.status
 
     def words(self) -> list[str]:

@@ -7,7 +7,7 @@ import queue
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,18 +19,10 @@ from hermes_desktop.gateway.identity.identity_supervisor import GatewayIdentity
 from hermes_desktop.gateway.runtime_files import process_facts
 from hermes_desktop.gateway.runtime_files.identity_events import Claimed, IdentityEvent
 from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord, read_json
+from tests.support.waiting import wait_until
 
 T = TypeVar("T")
-WAIT_S = 20.0
-
-
-def wait_until(condition: Callable[[], T], *, seconds: float = WAIT_S) -> T:
-    """Poll a condition until it is true, and return its value."""
-    until = time.monotonic() + seconds
-    while not (result := condition()):
-        assert time.monotonic() < until, "it never became true"
-        time.sleep(0.01)
-    return result
+WAIT_S = 60.0
 
 
 @dataclass

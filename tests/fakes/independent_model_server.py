@@ -51,7 +51,7 @@ class IndependentServer:
         """Return the completion requests whose last user message contains the text, in order."""
         url = self.base_url.removesuffix("/v1") + "/__aimock/journal?limit=1000"
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {KEY}"})
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             entries = json.load(answer)
         bodies = [entry["body"] for entry in entries if entry.get("body")]
         return [body for body in bodies if containing.lower() in _last_words(body).lower()]
@@ -83,7 +83,7 @@ def independent_server() -> Iterator[IndependentServer]:
                     yield IndependentServer(f"{found[1]}/v1")
                 finally:
                     process.terminate()
-                    drain.join(20)
+                    drain.join(60)
                 return
         raise AssertionError(f"aimock did not start: {''.join(said)}")
 

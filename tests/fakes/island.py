@@ -47,7 +47,7 @@ class Holder:
         self.process.stdin.write(order + "\n")
         self.process.stdin.flush()
 
-    def expect(self, *names: str, seconds: float = 40) -> dict[str, Any]:
+    def expect(self, *names: str, seconds: float = 60) -> dict[str, Any]:
         until = time.monotonic() + seconds
         while True:
             try:
@@ -57,7 +57,7 @@ class Holder:
             if said["name"] in names:
                 return said
 
-    def ask(self, order: str, *names: str, seconds: float = 40) -> dict[str, Any]:
+    def ask(self, order: str, *names: str, seconds: float = 60) -> dict[str, Any]:
         self.tell(order)
         return self.expect(*names, seconds=seconds)
 
@@ -74,10 +74,10 @@ class Holder:
         assert self.process.stdout is not None
         self.process.stdin.close()
         try:
-            self.process.wait(10)
+            self.process.wait(60)
         finally:
             self.process.kill()
-            self._reader.join(10)
+            self._reader.join(60)
             self.process.stdout.close()
 
 
@@ -91,9 +91,9 @@ class Hosted(Holder):
     facts: dict[str, Any]
 
     def status(self) -> dict[str, Any]:
-        return dict(self.ask("status", "status", seconds=20))
+        return dict(self.ask("status", "status", seconds=60))
 
-    def reach(self, state: str, seconds: float = 40) -> dict[str, Any]:
+    def reach(self, state: str, seconds: float = 60) -> dict[str, Any]:
         """Wait for a state."""
         until = time.monotonic() + seconds
         while (found := self.status())["state"] != state:
@@ -147,12 +147,12 @@ class Island:
 
     def hermes(self, *words: str, home: Path | None = None) -> tuple[int, str]:
         process = self.start(str(self._hermes.python.parent / "hermes"), *words, home=home)
-        out, _ = process.communicate(timeout=50)
+        out, _ = process.communicate(timeout=60)
         return process.returncode, out
 
     def script(self, name: str, *words: str) -> Any:
         process = self.start(str(self._hermes.python), str(SCRIPTS / name), *words)
-        out, _ = process.communicate(timeout=50)
+        out, _ = process.communicate(timeout=60)
         assert process.returncode == 0, out
         return json.loads(out.splitlines()[-1])
 
@@ -202,8 +202,8 @@ class Island:
             for pid in self.pids_of("gateway"):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            process.wait(10)
-            reader.join(10)
+            process.wait(60)
+            reader.join(60)
             process.stdout.close()  # type: ignore[union-attr]
             process.stdin.close()  # type: ignore[union-attr]
 
@@ -226,8 +226,8 @@ class Island:
         finally:
             for pid in self.pids_of("serve"):
                 os.kill(pid, signal.SIGKILL)
-            process.wait(10)
-            reader.join(10)
+            process.wait(60)
+            reader.join(60)
             process.stdout.close()
             process.stdin.close()
 

@@ -31,7 +31,7 @@ class FakeKeyring:
     def _asked(self, what: str) -> None:
         self.calls.append(what)
         self.before(what)
-        if not self.answers.wait(30):
+        if not self.answers.wait(60):
             raise AssertionError("nobody let this keyring answer")
         if self.locked or (self.fails_at and what.startswith(self.fails_at)):
             raise KeyringLocked("Prompt dismissed")

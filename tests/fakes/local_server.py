@@ -26,7 +26,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if isinstance(answer, tuple):
             status, answer = answer
         if answer == "hang":
-            self.owner.closing.wait(20)
+            self.owner.closing.wait(60)
             return
         body = answer if isinstance(answer, bytes) else json.dumps(answer or {}).encode()
         self.send_response(status)

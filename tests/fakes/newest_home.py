@@ -236,7 +236,7 @@ def answering_socket(home: Path, answer: object, *, path: Path | None = None) ->
         with contextlib.suppress(OSError):
             server.shutdown(socket.SHUT_RDWR)
         server.close()
-        thread.join(5)
+        thread.join(60)
         for peer in open_ends:
             peer.close()
         with contextlib.suppress(OSError):

@@ -65,7 +65,7 @@ def enable(home: Path, *keys: str) -> None:
 
 
 def care(
-    home: Path, *, seconds: float = 10.0, **environ: str
+    home: Path, *, seconds: float = 60.0, **environ: str
 ) -> tuple[PluginManager, HookRegistry]:
     """Return the object that loads plugins, with a registry of its own."""
     registry = HookRegistry()
@@ -83,7 +83,7 @@ def care(
 
 @contextlib.contextmanager
 def loaded(
-    home: Path, *, seconds: float = 10.0, **environ: str
+    home: Path, *, seconds: float = 60.0, **environ: str
 ) -> Iterator[tuple[HookRegistry, dict[str, LoadedPlugin], list[Notice]]]:
     """Load the enabled plugins; yield the registry, the outcome of each, and the notices."""
     made, registry = care(home, seconds=seconds, **environ)

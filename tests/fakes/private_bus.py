@@ -75,7 +75,7 @@ class PrivateBus:
         daemon.stdin.write(password)
         daemon.stdin.close()
         subprocess.run(
-            ["gdbus", "wait", "--session", "--timeout=20", "org.freedesktop.secrets"],
+            ["gdbus", "wait", "--session", "--timeout=60", "org.freedesktop.secrets"],
             check=True,
             env={**os.environ, **self.environ()},
         )
@@ -112,10 +112,10 @@ class PrivateBus:
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGCONT)
         try:
-            process.wait(10)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(10)
+            process.wait(60)
         if process.stdout is not None:
             process.stdout.close()
 

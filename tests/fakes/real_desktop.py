@@ -67,7 +67,7 @@ class RealDesktop:
     def output(self, *command: str) -> str:
         """Run a program to its end and return its output ("" if it failed)."""
         done = subprocess.run(
-            command, env=self.env, capture_output=True, text=True, timeout=20, check=False
+            command, env=self.env, capture_output=True, text=True, timeout=60, check=False
         )
         return done.stdout.strip() if done.returncode == 0 else ""
 
@@ -83,7 +83,7 @@ class RealDesktop:
             WATCHER, "RegisteredStatusNotifierItems",
         )  # fmt: skip
 
-    def wait_for(self, what: str, check: object, *, seconds: float = 20.0) -> None:
+    def wait_for(self, what: str, check: object, *, seconds: float = 60.0) -> None:
         """Poll until ``check()`` is true.
 
         Raises:
@@ -125,7 +125,7 @@ def real_desktop(*, tray: bool = True) -> Iterator[RealDesktop]:
             for process in reversed(desktop.processes):
                 process.terminate()
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(5)
+                    process.wait(60)
                 process.kill()
                 process.wait()
 
@@ -183,4 +183,4 @@ def _start_panel(desktop: RealDesktop) -> None:
     folder.mkdir(parents=True)
     (folder / "xfce4-panel.xml").write_text(PANEL, encoding="utf-8")
     desktop.start("xfce4-panel", "--disable-wm-check", log="panel")
-    desktop.wait_for("a tray host", lambda: bool(desktop.tray_items()), seconds=30)
+    desktop.wait_for("a tray host", lambda: bool(desktop.tray_items()), seconds=60)

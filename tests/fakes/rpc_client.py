@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from tests.fakes.program import Program
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 Frame = dict[str, Any]
 
 

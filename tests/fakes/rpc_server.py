@@ -9,20 +9,22 @@ from types import SimpleNamespace
 from typing import Any
 
 from hermes_desktop.agent.turns.agent import AIAgent
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.commands.added_commands import AddedCommand
 from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.core.errors import HermesError, StateError
 from hermes_desktop.services.sessions.session_catalog import find_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway import server
-from hermes_desktop.tui_gateway.program import AgentWish, OwnCommand, RpcProgram
+from hermes_desktop.tui_gateway.program import RpcProgram
 from hermes_desktop.tui_gateway.protocol.frames import Frame
 from hermes_desktop.tui_gateway.serving_state import Session, current_peer
 from tests.fakes.agents import CHOICE, ScriptedModel
 from tests.fakes.clock import MovableClock
 from tests.fakes.prompts import prompts_beside
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class Peer:
@@ -122,25 +124,25 @@ class ServerStage:
     clock: MovableClock = field(default_factory=MovableClock)
     peer: Peer = field(default_factory=Peer)
     trouble: HermesError | None = None
-    make_agent: Callable[[AgentWish], Any] | None = None
-    own_commands: Sequence[OwnCommand] = ()
+    make_agent: Callable[[AgentRequest], Any] | None = None
+    own_commands: Sequence[AddedCommand] = ()
 
-    def build(self, wish: AgentWish) -> Any:
+    def build(self, request: AgentRequest) -> Any:
         if self.trouble is not None:
             raise self.trouble
         if self.make_agent is not None:
-            return self.make_agent(wish)
-        return self.plain_agent(wish)
+            return self.make_agent(request)
+        return self.plain_agent(request)
 
-    def plain_agent(self, wish: AgentWish) -> AIAgent:
+    def plain_agent(self, request: AgentRequest) -> AIAgent:
         return AIAgent(
             provider=self.model,
             store=self.db,
             prompts=prompts_beside(self.db),
-            session_id=wish.session_id,
-            source=wish.source,
+            session_id=request.session_id,
+            source=request.source,
             clock=self.clock,
-            session_fields=wish.fields,
+            session_fields=request.session_fields,
         )
 
     def choose_model(self, chosen: Mapping[str, str]) -> ModelChoice:
@@ -155,7 +157,7 @@ class ServerStage:
         return SimpleNamespace(segments=[session_id], subagents=[])
 
     def delete(self, plan: Any) -> None:
-        self.db.delete_session(plan.segments[0])
+        self.db.delete_sessions([plan.segments[0]])
 
     def program(self) -> RpcProgram:
         return RpcProgram(
@@ -165,7 +167,6 @@ class ServerStage:
             places=self.places,
             trash=self,
             find=find_session_id,
-            fill_in=lambda _result, text, _length: text or "(nothing)",
             is_platform=lambda source: source == "telegram",
             facts=ProgramFacts(version="9", home=self.home),
             home=self.home,

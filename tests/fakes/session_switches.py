@@ -1,6 +1,5 @@
 """Repeated changes of the session in a window, and a count of the Qt objects left behind."""
 
-import gc
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
@@ -9,6 +8,7 @@ from shiboken6 import isValid
 
 from hermes_desktop.state import SessionDB
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
+from tests.fakes.tracked_objects import tracked_of
 from tests.fakes.window_stage import WindowStage
 
 QUESTIONS = 6
@@ -46,7 +46,7 @@ async def switch(stage: WindowStage, ids: list[str], times: int) -> None:
     for number in range(times):
         wanted = ids[number % len(ids)]
         stage.window.open_session(wanted)
-        await stage.until(lambda wanted=wanted: _shows(stage, f"of {wanted}"), within_s=30.0)
+        await stage.until(lambda wanted=wanted: _shows(stage, f"of {wanted}"))
 
 
 def _shows(stage: WindowStage, words: str) -> bool:
@@ -59,7 +59,7 @@ def _shows(stage: WindowStage, words: str) -> bool:
 def left_over(stage: WindowStage) -> int:
     """Return how many Qt objects with Python wrappers are deleted or belong to no window."""
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    known = [each for each in gc.get_objects() if isinstance(each, QObject)]
+    known = tracked_of(QObject)
     deleted = sum(not isValid(each) for each in known)
     return deleted + sum(
         each.window() is not stage.window

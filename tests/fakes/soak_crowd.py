@@ -17,6 +17,7 @@ from typing import Any
 from tests.fakes.soak_process import FURTHER_S, ForeignWriter, SoakHome
 from tests.fakes.soak_words import ask, marked, note
 from tests.fakes.socket_chat import ChatServer
+from tests.support.waiting import until
 
 COMMANDS = ("/status", "/help", "/usage", "/whoami", "/title A talk", "/sessions", "/nonsense")
 ENDING = ("/new", "/stop")
@@ -265,11 +266,9 @@ class Crowd:
         self._held.add(task)
         task.add_done_callback(self._held.discard)
 
-    async def until(self, condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    async def until(self, condition: Callable[[], object]) -> None:
         """Wait until a condition is true."""
-        async with asyncio.timeout(seconds):
-            while not condition():
-                await asyncio.sleep(0.02)
+        await until(condition)
 
     def where_to_look(self) -> list[str]:
         """Return the facts that are needed to investigate a failure."""

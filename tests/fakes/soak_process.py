@@ -177,7 +177,7 @@ class SoakHome:
         path = self.home.parent / "census.json"
         path.unlink(missing_ok=True)
         os.kill(self._running.pid, signal.SIGUSR1)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not path.exists():
                 await asyncio.sleep(0.02)
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -212,4 +212,4 @@ class ForeignWriter:
 
     def close(self) -> None:
         """Wait for the end of the process."""
-        self._process.communicate(timeout=20)
+        self._process.communicate(timeout=60)

@@ -25,6 +25,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.core.processes.exit_deadline import ExitDeadline
 from hermes_desktop.services.assembly.assembly import build_gateway
 from tests.fakes.socket_platform import socket_registry
+from tests.fakes.tracked_objects import tracked_kinds
 
 DRAIN_S = 10.0
 
@@ -45,7 +46,9 @@ class LaterClock(SystemClock):
 def write_census(path: Path) -> None:
     """Write the current tasks, threads and objects."""
     gc.collect()
-    kinds = Counter(type(each).__name__ for each in gc.get_objects())
+    kinds: Counter[str] = Counter()
+    for kind, count in tracked_kinds().items():
+        kinds[kind.__name__] += count
     census = {
         "tasks": sorted(task.get_name() for task in asyncio.all_tasks()),
         "threads": sorted(thread.name for thread in threading.enumerate()),

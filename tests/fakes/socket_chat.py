@@ -342,7 +342,7 @@ class ChatProcess:
     def __init__(self, process: "subprocess.Popen[str]", port: int) -> None:
         self.port = port
         self.process = process
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self._file = self._socket.makefile("rw", encoding="utf-8")
         self._file.write('{"type": "control"}\n')
 
@@ -365,7 +365,7 @@ class ChatProcess:
         self._file.close()
         self._socket.close()
         self.process.terminate()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)
 
 
 @contextlib.contextmanager

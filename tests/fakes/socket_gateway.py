@@ -51,7 +51,7 @@ class SocketGateway:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is in progress, owed or waiting."""
-        tasks = len(self.runner._message_tasks) or len(self.runner._notices)
+        tasks = len(self.runner.state.message_tasks) or len(self.runner.state.notices)
         return not tasks and not self.unsettled()
 
 
@@ -94,7 +94,7 @@ async def socket_gateway(
     us = Owner(os.getpid(), process_facts.start_time(os.getpid()))
     notices: list[Notice] = []
     bus.subscribe(Notice, notices.append)
-    runner.use_mail(
+    runner.parts.replies.use_mail(
         DeliveryDependencies(folder, db, own, lambda: us, mail, notify=bus.publish, manners=manners)
     )
 
@@ -102,11 +102,12 @@ async def socket_gateway(
         adapter.set_message_handler(runner.accept)
         adapter.set_interrupt_handler(runner.interrupt)
 
+    connected = runner.parts.life_cycle.platform_connected
     platforms = PlatformSupervisor(
         config,
         AdapterRegistry({Platform.TELEGRAM: make}, timing=QUICK),
         runner.adapters,
-        SupervisorWiring(wire=wire, connected=runner.platform_connected, notify=bus.publish),
+        SupervisorWiring(wire=wire, connected=connected, notify=bus.publish),
     )
     await runner.start()
     await platforms.start()

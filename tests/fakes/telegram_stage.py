@@ -1,6 +1,5 @@
 """A hosted gateway with the real Telegram adapter, for any server of the Bot API."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from hermes_desktop.services.assembly.desktop_services import DesktopServices, j
 from hermes_desktop.services.hosting.gateway_host import HostSetup
 from tests.fakes.bot_api_emulator import TOKEN
 from tests.fakes.model_server import ModelServer
+from tests.support.waiting import until
 
 QUICK = LinkTiming(
     connect_s=5.0,
@@ -47,10 +47,8 @@ class TelegramStage:
         """Return the current health of Telegram."""
         return next(p for p in self.services.gateway.look().platforms if p.name == "telegram")
 
-    async def until(self, condition: Callable[[], Any], seconds: float = 20.0) -> None:
-        async with asyncio.timeout(seconds):
-            while not condition():
-                await asyncio.sleep(0.02)
+    async def until(self, condition: Callable[[], object]) -> None:
+        await until(condition)
 
     async def connected(self) -> None:
         await self.until(lambda: self.health().state == "connected")

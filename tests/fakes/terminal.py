@@ -59,5 +59,5 @@ def at_terminal(
             interrupt_at = ""
             process.send_signal(signal.SIGINT)
     os.close(ours)
-    code = process.wait(timeout=30)
+    code = process.wait(timeout=60)
     return Outcome(code, screen.decode(errors="replace").replace("\r\n", "\n"), "")

@@ -6,18 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hermes_desktop.agent.sandbox.grants import Level, SandboxStatus
 from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
-from hermes_desktop.agent.tools.asking.approval_queue import (
-    ApprovalQueue,
-    ApprovalRequest,
-    Attendant,
-    Choice,
-)
-from hermes_desktop.agent.tools.asking.question_queue import (
-    Question,
-    QuestionAttendant,
-    QuestionQueue,
-)
+from hermes_desktop.agent.tools.asking.request_queue import Attendant, RequestQueue
 from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
 from hermes_desktop.agent.tools.tool_assembly import ToolParts, build_tools
@@ -25,6 +16,7 @@ from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ToolCall
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.user_requests import ApprovalChoice, UserRequest
 from hermes_desktop.state import SessionDB
 from tests.fakes.agents import ScriptedModel
 from tests.fakes.prompts import prompts_beside
@@ -39,25 +31,32 @@ def call(name: str, call_id: str = "c1", **arguments: Any) -> ToolCall:
 
 
 class ToolStage:
-    """Everything between a scripted model and real files below one folder."""
+    """Everything between a scripted model and real files below one folder.
 
-    def __init__(self, folder: Path, **config: Any) -> None:
+    Args:
+        folder: The folder.
+        level: The sandbox that is really used; None: commands run without one, as by default.
+        config: The configuration.
+    """
+
+    def __init__(self, folder: Path, *, level: Level | None = None, **config: Any) -> None:
         self.user_home = folder / "user"
         self.home = self.user_home / ".hermes"
         self.cwd = self.user_home / "work"
         self.cwd.mkdir(parents=True)
         self.home.mkdir()
         self.config = config
+        self.level = level
         self.clock = SystemClock()
         self.db = SessionDB(self.home / "state.db")
         self.model = ScriptedModel()
         self.redactor = SecretRedactor()
-        self.queue = ApprovalQueue(self.clock)
-        self.questions = QuestionQueue(self.clock)
+        self.queue = RequestQueue(self.clock)
+        self.questions = self.queue
         self.memory = ApprovalStore(self.home / "desktop" / "approvals")
         self.environ = {"PATH": "/usr/bin:/bin", "HOME": str(self.user_home), "LANG": "C.UTF-8"}
         self.processes = ProcessTable(self.clock, self.home / "desktop" / "processes")
-        self.asked: list[ApprovalRequest] = []
+        self.asked: list[UserRequest] = []
 
     def close(self) -> None:
         self.processes.close()
@@ -74,9 +73,12 @@ class ToolStage:
             queue=self.queue,
             memory=self.memory,
             processes=self.processes,
-            questions=self.questions,
+            sandbox_status=lambda: SandboxStatus(self.level or Level.NONE),
         )
-        box = build_tools(parts, self.config, platform=platform, session_key=KEY, cwd=self.cwd)
+        config = dict(self.config)
+        if self.level is not None:
+            config["approvals"] = {"sandboxed_commands": "auto"} | config.get("approvals", {})
+        box = build_tools(parts, config, platform=platform, session_key=KEY, cwd=self.cwd)
         assert box is not None
         return box
 
@@ -92,26 +94,26 @@ class ToolStage:
             **options,
         )
 
-    def person(self, choose: Callable[[ApprovalRequest], Choice | None]) -> Callable[[], None]:
+    def person(self, choose: Callable[[UserRequest], ApprovalChoice | None]) -> Callable[[], None]:
         """Answer approval prompts by a function; None leaves a prompt unanswered."""
 
-        def asked(request: ApprovalRequest) -> None:
+        def asked(request: UserRequest) -> None:
             self.asked.append(request)
             choice = choose(request)
             if choice is not None:
                 threading.Thread(target=self.queue.answer, args=(request.id, choice)).start()
 
-        return self.queue.attend(Attendant(lambda _request: True, asked))
+        return self.queue.attend(Attendant(lambda request: request.kind == "approval", asked))
 
-    def answers(self, say: Callable[[Question], str | None]) -> Callable[[], None]:
+    def answers(self, say: Callable[[UserRequest], str | None]) -> Callable[[], None]:
         """Answer questions of the assistant by a function; None leaves a question unanswered."""
 
-        def asked(question: Question) -> None:
+        def asked(question: UserRequest) -> None:
             words = say(question)
             if words is not None:
-                threading.Thread(target=self.questions.answer, args=(question.id, words)).start()
+                threading.Thread(target=self.queue.answer, args=(question.id, words)).start()
 
-        return self.questions.attend(QuestionAttendant(lambda _question: True, asked))
+        return self.queue.attend(Attendant(lambda request: request.kind == "question", asked))
 
     def result(self, *calls: ToolCall, **options: Any) -> list[dict[str, Any]]:
         """Return the tool results that a model receives for these calls in one answer."""

@@ -25,6 +25,7 @@ from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.model_server import ModelServer
+from tests.support.waiting import PATIENCE_S, until
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -86,11 +87,9 @@ class WindowStage:
             self.bridge.close()
             await asyncio.to_thread(self.server.close)
 
-    async def until(self, check: Callable[[], object], within_s: float = 15.0) -> None:
+    async def until(self, check: Callable[[], object], seconds: float = PATIENCE_S) -> None:
         """Run the loop until a condition is true."""
-        async with asyncio.timeout(within_s):
-            while not check():
-                await asyncio.sleep(0.01)
+        await until(check, seconds)
 
     async def open(self, session_id: str) -> None:
         """Select a session in the list, as a click does."""

@@ -10,7 +10,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from tests.fakes.gateway import running_gateway, until
+from tests.fakes.gateway import running_gateway
+from tests.support.waiting import until
 
 
 async def main(home: Path, moment: str) -> None:
@@ -28,7 +29,7 @@ async def main(home: Path, moment: str) -> None:
         else:
             gateway.model.on_ask = stop_here
         gateway.telegram.receive("long")
-        await until(lambda: bool(reached), timeout=60)
+        await until(lambda: bool(reached))
         await hold.wait()
 
 

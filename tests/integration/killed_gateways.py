@@ -102,6 +102,8 @@ def check(folder: Path, reports: list[tuple[str, str]]) -> None:
             # What was under way may have dropped the chat, or taken a dropped one up again.
             may_be_known = GONE in {now, places[-1]} or now == places[-1]
             assert may_be_known or now not in places, (chat, now, places)
+            if now == GONE:  # killed before it could say so; a later round may take it up again
+                reports.append((chat, GONE))
         table = db.load_gateway_routing_entries(scope=scope)
         assert {key: table[key] for key in STRANGE} == STRANGE
         json.loads(mirror_path.read_text(encoding="utf-8"))

@@ -92,7 +92,7 @@ async def gateway(folder: Path, chat: ChatProcess) -> None:
         socket_gateway(
             folder, chat.port, make=make, db_kind=KilledDB, own_kind=KilledStore
         ) as running,
-        asyncio.timeout(30),
+        asyncio.timeout(60),
     ):
         while quiet < 5:
             await asyncio.sleep(0.01)

@@ -10,11 +10,10 @@ from pathlib import Path
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings.settings_book import Change
+from hermes_desktop.services.settings.settings_repository import Change
 from hermes_desktop.services.settings.settings_service import SettingsService, build_settings
 from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
-from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
-from hermes_desktop.settings.secret_index import SecretIndex
+from hermes_desktop.settings.secret_index import PlainTextSecretStore, SecretIndex
 from hermes_desktop.settings.secrets import KeyringSecretStore
 from tests.fakes.keyring import KeyringInFile
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from hermes_desktop import plugins
-from hermes_desktop.gateway.commands import quick_commands
-from hermes_desktop.gateway.commands.quick_commands import QuickRunner
+from hermes_desktop.commands import quick_commands
+from hermes_desktop.commands.quick_commands import QuickRunner
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
-from hermes_desktop.gateway.runner.event_hooks import EventHookSet
+from hermes_desktop.gateway.runner.hooks import EventHookSet
 from hermes_desktop.plugins.commands import PluginCommand
 from tests.fakes.command_gateway import UNASKED, CommandGateway, command_gateway
-from tests.fakes.gateway import until
+from tests.support.waiting import until
 
 SECRET = "s3cr3t-value"
 
@@ -188,7 +188,7 @@ async def test_commands_of_plugins(tmp_path: Path, greet: list[str]) -> None:
 @pytest.mark.asyncio
 async def test_a_command_that_hangs_keeps_nobody_else_waiting(tmp_path: Path) -> None:
     release = threading.Event()
-    undo = plugins.COMMANDS.add(PluginCommand("hang", lambda _args: str(release.wait(30))))
+    undo = plugins.COMMANDS.add(PluginCommand("hang", lambda _args: str(release.wait(60))))
     async with command_gateway(tmp_path) as chat:
         tasks = [chat.start("/hang", chat_id=f"c{number}") for number in range(5)]
         assert "Hermes Desktop 1.2.3" in await chat.tell("/version", chat_id="c9")

@@ -16,10 +16,10 @@ from hermes_desktop.services.assembly.hosting_services import GatewayServices
 from hermes_desktop.services.hosting.gateway_host import HostSetup
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
-from tests.fakes.gateway import until
 from tests.fakes.hosting import NO_SERVICES, write_config
 from tests.fakes.model_server import ModelServer
 from tests.fakes.socket_platform import chat_server, socket_registry
+from tests.support.waiting import until
 
 DAY = 86_400.0
 Services = GatewayServices | DesktopServices

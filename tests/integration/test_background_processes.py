@@ -15,8 +15,8 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agents.background_care import LOST_KEY, BackgroundNotifier
 from hermes_desktop.services.assembly.assembly import build_services
 from tests.fakes.command_gateway import KEY, command_gateway
-from tests.fakes.gateway import until
 from tests.fakes.model_server import ModelServer, text, tool_call
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ async def test_the_chat_that_asked_hears_of_an_end(tmp_path: Path, table: Proces
     async with command_gateway(tmp_path, hosted=True) as chat:
         runner = chat.gateway.runner
         care = BackgroundNotifier(table, EventBus())
-        await care.open(runner.turn_workers)
+        await care.open(runner.state.turn_workers)
         care.add(runner)
         await chat.tell("hello")
         table.start(wanted("echo built", tmp_path))
@@ -53,7 +53,7 @@ async def test_the_chat_that_asked_hears_of_an_end(tmp_path: Path, table: Proces
         await until(lambda: not any(each.state == "running" for each in table.listed()))
         care.remove(runner)
         assert len(chat.gateway.of(TurnStarted)) == 2
-        await care.close(runner.turn_workers)
+        await care.close(runner.state.turn_workers)
 
 
 @pytest.mark.asyncio
@@ -88,7 +88,7 @@ async def test_a_conversation_in_the_program_starts_one_and_closing_ends_it(
         ended: list[TurnFinished] = []
         services.bus.subscribe(TurnFinished, ended.append)
         await services.chat.send("Start it")
-        await until(lambda: bool(ended), 30)
+        await until(lambda: bool(ended))
         table = services.background.table
         assert table is not None
         [running] = table.listed()
@@ -128,7 +128,7 @@ async def test_in_the_window_the_conversation_hears_of_an_end(tmp_path: Path) ->
         try:
             await services.start(watch=False)
             await services.chat.send("Build it")
-            await until(lambda: len(ended) == 2, 30)
+            await until(lambda: len(ended) == 2)
             assert ended[1].reply == "It is built."
             assert ended[1].session_id == ended[0].session_id
             rows = services.db.get_messages(ended[0].session_id)

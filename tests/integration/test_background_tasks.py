@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable, Wanted
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import OFFERED_SESSION, Notice, TurnFinished, TurnStarted
@@ -17,18 +17,16 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.access.refusals import asked_to_drain
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
-from hermes_desktop.gateway.runner.background_tasks import MOST_TASKS
-from hermes_desktop.gateway.runner.chat_approvals import ChatApprovals
-from hermes_desktop.gateway.runner.chat_questions import ChatQuestions
-from hermes_desktop.gateway.runner.runner_background import END_REASON
+from hermes_desktop.gateway.runner.background import END_REASON, MOST_TASKS
+from hermes_desktop.gateway.runner.chat_requests import ChatApprovals, ChatQuestions
 from hermes_desktop.services.assembly.assembly import build_services
 from tests.fakes.command_gateway import UNASKED, CommandGateway, command_gateway
-from tests.fakes.gateway import until
 from tests.fakes.model_server import ModelServer
 from tests.fakes.socket_gateway import socket_gateway
 from tests.fakes.socket_platform import chat_server
 from tests.fakes.tool_stage import ToolStage, call
 from tests.integration.test_steering_chats import with_tools
+from tests.support.waiting import until
 
 
 def task_of(answer: str) -> str:
@@ -62,7 +60,7 @@ async def test_a_task_is_answered_beside_its_chat(tmp_path: Path) -> None:
         assert chat.gateway.model.texts() == ["user: research tea"]
         assert chat.texts() == ["hello", "reply 1"]
         own = next(e for e in chat.gateway.of(TurnStarted) if e.prompt == "research tea")
-        await until(lambda: not chat.gateway.runner._background)
+        await until(lambda: not chat.gateway.runner.state.tasks)
         row = chat.gateway.db.get_session(own.session_id)
         assert row is not None
         assert (row["source"], row["end_reason"]) == ("telegram", END_REASON)
@@ -110,9 +108,9 @@ async def test_stop_ends_what_it_is_told_to(tmp_path: Path) -> None:
     async with command_gateway(tmp_path, hosted=True) as chat:
         await begun(chat)
         assert await chat.tell("/stop") == "Nothing is being written here."
-        assert len(chat.gateway.runner.background_tasks()) == 1
+        assert len(chat.gateway.runner.parts.background.of_chat()) == 1
         assert await chat.tell("/stop background") == "1 thing beside it ended."
-        assert chat.gateway.runner.background_tasks() == ()
+        assert chat.gateway.runner.parts.background.of_chat() == ()
         assert await chat.tell("/stop now!") == "Nothing is being written here."
         chat.gateway.model.hold.set()
 
@@ -125,12 +123,12 @@ async def test_there_are_limits(tmp_path: Path) -> None:
             await chat.tell(f"/bg task {number}")
         assert "Too many background tasks" in await chat.tell("/bg one more")
         assert "There is nothing to do." in await chat.tell("/bg")
-        chat.gateway.runner.refuse_turns(asked_to_drain())
+        chat.gateway.runner.parts.status.refuse_turns(asked_to_drain())
         assert asked_to_drain().title in await chat.tell("/bg now?", chat_id="c3")
-        chat.gateway.runner.refuse_turns(None)
+        chat.gateway.runner.parts.status.refuse_turns(None)
         assert "is on its way" in await chat.tell("/bg other chat", chat_id="c2")
         chat.gateway.model.hold.set()
-        await until(lambda: not chat.gateway.runner._background)
+        await until(lambda: not chat.gateway.runner.state.tasks)
 
 
 @pytest.mark.asyncio
@@ -157,7 +155,7 @@ async def test_a_failure_is_told(tmp_path: Path) -> None:
         await chat.tell("/bg research tea")
         sent = chat.gateway.telegram.sent
         await until(lambda: "came to nothing" in sent[-1][1])
-        await until(lambda: not chat.gateway.runner._background)
+        await until(lambda: not chat.gateway.runner.state.tasks)
 
 
 @pytest.mark.asyncio
@@ -166,8 +164,8 @@ async def test_what_needs_a_word_is_asked_in_the_chat(tmp_path: Path) -> None:
     try:
         async with command_gateway(tmp_path, hosted=True) as chat:
             runner = chat.gateway.runner
-            runner.approvals = ChatApprovals(runner, stage.queue)
-            runner.approvals.open()
+            runner.state.approvals = ChatApprovals(runner, stage.queue)
+            runner.state.approvals.open()
             chat.gateway.factory.kind = with_tools(stage)
             chat.gateway.model.calls.append((call("terminal", command="rm -rf ../x"),))
             await chat.tell("/bg tidy up")
@@ -175,7 +173,7 @@ async def test_what_needs_a_word_is_asked_in_the_chat(tmp_path: Path) -> None:
             await until(lambda: "May I do this?" in sent[-1][1])
             assert "Denied: rm -rf ../x" in await chat.tell("no")
             await until(lambda: "is done" in sent[-1][1])
-            runner.approvals.close()
+            runner.state.approvals.close()
     finally:
         stage.close()
 
@@ -184,14 +182,14 @@ async def test_what_needs_a_word_is_asked_in_the_chat(tmp_path: Path) -> None:
 async def test_agents_names_processes_and_questions(tmp_path: Path) -> None:
     async with command_gateway(tmp_path, hosted=True) as chat:
         table = ProcessTable(SystemClock(), tmp_path / "processes")
-        facts = chat.gateway.runner.command_dispatch._facts  # type: ignore[union-attr]
+        facts = chat.gateway.runner.state.command_dispatch._facts  # type: ignore[union-attr]
         changed = type(facts)(
             facts.version,
             home=tmp_path,
             processes=table,
-            approvals=ApprovalQueue(SystemClock()),
+            requests=RequestQueue(SystemClock()),
         )
-        chat.gateway.runner.command_dispatch._facts = changed  # type: ignore[union-attr]
+        chat.gateway.runner.state.command_dispatch._facts = changed  # type: ignore[union-attr]
         key = "agent:main:telegram:dm:c1"
         environ = {"PATH": "/usr/bin:/bin"}
         info = table.start(Wanted(key, "s", ("sleep", "60"), "sleep 60", environ, tmp_path))
@@ -210,16 +208,15 @@ async def test_what_waits_for_a_person_is_listed_and_ended(tmp_path: Path) -> No
     try:
         async with command_gateway(tmp_path, hosted=True) as chat:
             runner = chat.gateway.runner
-            dispatch = runner.command_dispatch
+            dispatch = runner.state.command_dispatch
             dispatch._facts = replace(  # type: ignore[union-attr]
                 dispatch._facts,  # type: ignore[union-attr]
-                approvals=stage.queue,
-                questions=stage.questions,
+                requests=stage.queue,
             )
-            runner.approvals = ChatApprovals(runner, stage.queue)
-            runner.questions = ChatQuestions(runner, stage.questions)
-            runner.approvals.open()
-            runner.questions.open()
+            runner.state.approvals = ChatApprovals(runner, stage.queue)
+            runner.state.questions = ChatQuestions(runner, stage.queue)
+            runner.state.approvals.open()
+            runner.state.questions.open()
             chat.gateway.factory.kind = with_tools(stage)
             for number, wanted in enumerate(
                 (
@@ -229,15 +226,14 @@ async def test_what_waits_for_a_person_is_listed_and_ended(tmp_path: Path) -> No
             ):
                 chat.gateway.model.calls.append((wanted,))
                 running = chat.start(f"go {number}")
-                waits = (stage.queue, stage.questions)[number]
-                await until(lambda room=waits: bool(room.pending()))
+                await until(lambda: bool(stage.queue.pending()))
                 told = await chat.tell("/agents")
                 name = re.search(r"`(ask_\w+)` (approval|question), waiting", told)
                 assert name, told
                 assert "Ended:" in await chat.tell(f"/agents stop {name[1]}")
                 await running
-            runner.approvals.close()
-            runner.questions.close()
+            runner.state.approvals.close()
+            runner.state.questions.close()
     finally:
         stage.close()
 
@@ -247,21 +243,21 @@ async def test_what_the_end_cuts_off_is_told_by_the_next_run(tmp_path: Path) -> 
     file = tmp_path / "background.json"
     async with chat_server() as chat:
         async with socket_gateway(tmp_path, chat.port) as gateway:
-            gateway.runner.task_file = file
+            gateway.runner.state.task_file = file
             gateway.model.hold.clear()
             chat.say("hello")
             await until(gateway.model.asked.is_set)
-            source = next(iter(gateway.runner._turns.values())).source
+            source = next(iter(gateway.runner.chats.turns.values())).source
             event = _event(source)
-            key = next(iter(gateway.runner._turns))
-            await gateway.runner.begin_background(event, "research tea", key)
+            key = next(iter(gateway.runner.chats.turns))
+            await gateway.runner.parts.background.begin(event, "research tea", key)
             await until(lambda: len(gateway.model.requests) == 2)
             assert [each["prompt"] for each in json.loads(file.read_text())] == ["research tea"]
             await gateway.runner.stop(0.0)
         assert file.exists()
         async with socket_gateway(tmp_path, chat.port) as gateway:
-            gateway.runner.task_file = file
-            await gateway.runner._take_up()
+            gateway.runner.state.task_file = file
+            await gateway.runner.parts.background.report_interrupted()
             await until(lambda: "was cut off because" in "".join(chat.texts()))
             await until(lambda: gateway.is_idle)
         assert not file.exists()
@@ -287,7 +283,7 @@ async def test_in_the_window_a_notice_offers_the_conversation(tmp_path: Path) ->
         try:
             await services.start(watch=False)
             await services.chat.send("/background research tea")
-            await until(lambda: any(each.key.startswith(OFFERED_SESSION) for each in notices), 30)
+            await until(lambda: any(each.key.startswith(OFFERED_SESSION) for each in notices))
             notice = next(each for each in notices if each.key.startswith(OFFERED_SESSION))
             own = next(each for each in started if each.prompt == "research tea")
             assert notice.key == f"{OFFERED_SESSION}{own.session_id}"
@@ -312,6 +308,6 @@ async def test_many_at_once_leave_nothing(tmp_path: Path) -> None:
                 for number in range(MOST_TASKS)
             ]
             await asyncio.gather(*(chat.tell(f"/agents stop {name}") for name in names[:2]))
-            await until(lambda: not chat.gateway.runner._background)
-        await until(lambda: not len(chat.gateway.runner._background_runs))
-        assert chat.gateway.runner._turn_slots._value == 10
+            await until(lambda: not chat.gateway.runner.state.tasks)
+        await until(lambda: not len(chat.gateway.runner.state.background_runs))
+        assert chat.gateway.runner.state.turn_slots._value == 10

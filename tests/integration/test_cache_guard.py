@@ -8,7 +8,8 @@ import pytest
 from hermes_desktop.core.errors import CannotReachError
 from hermes_desktop.gateway.turns.agent_cache import NEVER_SEEN
 from hermes_desktop.state import SessionDB
-from tests.fakes.gateway import RunningGateway, in_other_process, running_gateway, until
+from tests.fakes.gateway import RunningGateway, in_other_process, running_gateway
+from tests.support.waiting import until
 
 KEY = "agent:main:telegram:dm:c1"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.core.events import ApprovalResolved
+from hermes_desktop.core.events import RequestResolved
 from tests.fakes.hosting import HostStage, host_stage
 from tests.fakes.model_server import Recorded, Reply, echo, text, tool_call
 from tests.fakes.program import Program
@@ -108,11 +108,11 @@ async def test_a_dozen_open_requests_silence_nobody(tmp_path: Path, program: Pro
     """Chats that wait for a word hold up no others, nor the window, nor other programs."""
     async with host_stage(tmp_path, config=config_of(tmp_path)) as stage:
         stage.model.responder = asks_to_remove
-        stage.services.approvals.open()
+        stage.services.requests.open()
         await stage.host.start()
         for number in range(12):
             stage.chat.say("remove it", chat=f"c{number}", user="u1")
-        await stage.until(lambda: len(stage.services.approvals.pending()) == 12)
+        await stage.until(lambda: len(stage.services.requests.pending()) == 12)
         stage.chat.say("hello there", chat="other", user="u1")
         await stage.until(lambda: "hello there" in " ".join(stage.chat.texts("other")))
         stage.chat.say("/status", chat="c3", user="u1")
@@ -122,7 +122,7 @@ async def test_a_dozen_open_requests_silence_nobody(tmp_path: Path, program: Pro
         program.home = stage.home
         said = await asyncio.to_thread(say_by_rpc, program)
         assert "hello rpc" in said
-        assert len(stage.services.approvals.pending()) == 12
+        assert len(stage.services.requests.pending()) == 12
         for number in range(12):
             stage.chat.say("no", chat=f"c{number}", user="u1")
         await stage.until(
@@ -140,29 +140,30 @@ def say_by_rpc(program: Program) -> str:
 @pytest.mark.parametrize("choice", ["once", "deny"])
 async def test_answered_in_the_window_the_chat_hears_where(tmp_path: Path, choice: str) -> None:
     async with host_stage(tmp_path, config=config_of(tmp_path)) as stage:
-        stage.services.approvals.open()
+        stage.services.requests.open()
         await stage.host.start()
         await wish(stage)
-        request = stage.services.approvals.pending()[0]
-        assert stage.services.approvals.answer(request.request_id, choice)  # type: ignore[arg-type]
+        request = stage.services.requests.pending()[0]
+        assert stage.services.requests.answer(request.id, choice)
         await told(stage)
         done = "denied" if choice == "deny" else "allowed once"
         assert f"Answered in the window: {done}." in stage.chat.texts("c1")
         assert (tmp_path / "work" / "build").exists() == (choice == "deny")
-        assert not stage.services.approvals.answer(request.request_id, "once")
+        assert not stage.services.requests.answer(request.id, "once")
 
 
 async def test_answered_in_the_chat_the_window_hears_where(tmp_path: Path) -> None:
     async with host_stage(tmp_path, config=config_of(tmp_path)) as stage:
-        news: list[ApprovalResolved] = []
-        stage.services.bus.subscribe(ApprovalResolved, news.append)
-        stage.services.approvals.open()
+        news: list[RequestResolved] = []
+        stage.services.bus.subscribe(RequestResolved, news.append)
+        stage.services.requests.open()
         await stage.host.start()
         await wish(stage)
         stage.chat.say("yes", chat="c1", user="u1")
         await told(stage)
         await stage.until(lambda: news)
-        assert (news[0].choice, news[0].reason, news[0].by) == ("once", "answered", "telegram")
+        answer = news[0].answer
+        assert (answer.text, answer.reason, answer.by) == ("once", "answered", "telegram")
         assert not any("Answered in" in each for each in stage.chat.texts("c1"))
 
 
@@ -181,9 +182,9 @@ async def test_a_restart_in_between_denies_and_says_so(tmp_path: Path) -> None:
 
 async def test_the_end_of_the_program_denies(tmp_path: Path) -> None:
     async with host_stage(tmp_path, config=config_of(tmp_path)) as stage:
-        stage.services.approvals.open()
+        stage.services.requests.open()
         await stage.host.start()
         await wish(stage)
-        stage.services.end_asking()
+        stage.services.requests.end()
         assert "being closed" in (await told(stage))["error"]
         assert (tmp_path / "work" / "build").exists()

@@ -13,7 +13,7 @@ from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.turns.ephemeral_reply import EphemeralReply
 from tests.fakes.clock import MovableClock
 from tests.fakes.command_gateway import KEY, UNASKED, CommandGateway, command_gateway
-from tests.fakes.gateway import until
+from tests.support.waiting import until
 
 
 async def talk(chat: CommandGateway, *texts: str, **source: Any) -> None:
@@ -218,7 +218,7 @@ async def test_branch_and_the_way_back(tmp_path: Path) -> None:
 async def test_a_conversation_that_another_chat_writes_in_is_left_alone(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
         await talk(chat, "one")
-        async with chat.gateway.runner._turn_leases.hold(chat.session_id()):
+        async with chat.gateway.runner.state.turn_leases.hold(chat.session_id()):
             for command in ("/undo", "/retry", "/branch"):
                 assert "A reply is being written" in await chat.tell(command)
         assert chat.texts() == ["one", "reply 1"]
@@ -496,7 +496,7 @@ async def test_usage_reads_what_is_stored(tmp_path: Path) -> None:
             first, input_tokens=1200, output_tokens=34, cache_read_tokens=5, absolute=True,
             estimated_cost_usd=0.25, api_call_count=2,
         )  # fmt: skip
-        chat.gateway.runner.evict_agent(KEY)
+        chat.gateway.runner.parts.agents.evict(KEY)
         assert await chat.tell("/usage") == (
             "This session: 2 calls of the model\n"
             "1,200 tokens in and 5 from a cache, 34 out\n"
@@ -600,7 +600,7 @@ async def test_restart(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
         assert "starts anew" in await chat.tell("/restart")
         await until(lambda: chat.restarts == [True])
-        chat.gateway.runner.restart_handler = None
+        chat.gateway.runner.state.restart_handler = None
         assert "cannot be started anew from here" in await chat.tell("/restart")
 
 
@@ -734,4 +734,4 @@ async def test_memory_is_shown_approved_and_forgotten(tmp_path: Path) -> None:
 
 
 def chat_time(chat: CommandGateway) -> float:
-    return chat.gateway.runner.clock.time()
+    return chat.gateway.runner.state.clock.time()

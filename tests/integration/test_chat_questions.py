@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.core.events import QuestionAnswered, QuestionAsked
+from hermes_desktop.core.events import RequestPending, RequestResolved
 from tests.fakes.hosting import HostStage, host_stage, write_config
 from tests.fakes.model_server import ModelServer, Recorded, Reply, echo, text, tool_call
 from tests.fakes.socket_platform import chat_server
@@ -65,9 +65,9 @@ async def test_commands_are_no_answers(tmp_path: Path) -> None:
         await ask(stage)
         stage.chat.say("/whoami", chat="c1", user="u1")
         await stage.until(lambda: len(stage.chat.texts("c1")) == 2)
-        assert stage.services.questions.pending()
+        assert stage.services.requests.pending()
         stage.chat.say("/stop", chat="c1", user="u1")
-        await stage.until(lambda: not stage.services.questions.pending())
+        await stage.until(lambda: not stage.services.requests.pending())
         await stage.until(lambda: not stage.host.status.running_turns)
         assert len(stage.model.requests) == 1
         stage.chat.say("And now?", chat="c1", user="u1")
@@ -93,13 +93,13 @@ async def test_somebody_else_in_the_same_chat_does_not_answer(tmp_path: Path) ->
         stage.model.script(tool_call("clarify", question="Which port?"))
         stage.model.script(text("That is all."))
         stage.chat.say("Open a port", chat="g", user="u1", chat_type="group")
-        await stage.until(stage.services.questions.pending)
+        await stage.until(stage.services.requests.pending)
         stage.chat.say("443", chat="g", user="u2", chat_type="group")
         await asyncio.sleep(0.3)
-        pending = stage.services.questions.pending()
+        pending = stage.services.requests.pending()
         stage.chat.say("80", chat="g", user="u1", chat_type="group")
         await stage.until(lambda: len(stage.model.requests) >= 2)
-        await stage.until(lambda: not stage.services.questions.pending())
+        await stage.until(lambda: not stage.services.requests.pending())
         results = [
             each["content"] for each in stage.model.requests[-1].messages if each["role"] == "tool"
         ]
@@ -116,32 +116,32 @@ async def test_silence_is_told(tmp_path: Path) -> None:
 
 async def test_answered_in_the_window_instead(tmp_path: Path) -> None:
     async with host_stage(tmp_path) as stage:
-        news: list[QuestionAsked | QuestionAnswered] = []
-        stage.services.bus.subscribe(QuestionAsked, news.append)
-        stage.services.bus.subscribe(QuestionAnswered, news.append)
-        stage.services.questions.open()
+        news: list[RequestPending | RequestResolved] = []
+        stage.services.bus.subscribe(RequestPending, news.append)
+        stage.services.bus.subscribe(RequestResolved, news.append)
+        stage.services.requests.open()
         await stage.host.start()
         await ask(stage)
         await stage.until(lambda: news)
-        assert news[0].platform == "telegram"
-        assert stage.services.questions.answer(news[0].request_id, "2")
+        assert news[0].request.platform == "telegram"
+        assert stage.services.requests.answer(news[0].request.id, "2")
         assert (await told(stage))["user_response"] == "443"
         assert "Answered in the window: 443" in stage.chat.texts("c1")
-        assert (news[1].text, news[1].by) == ("443", "window")
-        assert not stage.services.questions.answer(news[0].request_id, "1")
+        assert (news[1].answer.text, news[1].answer.by) == ("443", "window")
+        assert not stage.services.requests.answer(news[0].request.id, "1")
 
 
 async def test_answered_in_the_chat_the_window_hears_where(tmp_path: Path) -> None:
     async with host_stage(tmp_path) as stage:
-        news: list[QuestionAnswered] = []
-        stage.services.bus.subscribe(QuestionAnswered, news.append)
-        stage.services.questions.open()
+        news: list[RequestResolved] = []
+        stage.services.bus.subscribe(RequestResolved, news.append)
+        stage.services.requests.open()
         await stage.host.start()
         await ask(stage)
         stage.chat.say("1", chat="c1", user="u1")
         assert (await told(stage))["user_response"] == "80"
         await stage.until(lambda: news)
-        assert (news[0].text, news[0].by) == ("80", "telegram")
+        assert (news[0].answer.text, news[0].answer.by) == ("80", "telegram")
 
 
 async def test_a_gateway_that_stops_ends_the_question(tmp_path: Path) -> None:
@@ -166,14 +166,14 @@ async def test_fifteen_waiting_chats_silence_neither_others_nor_the_window(tmp_p
         await stage.host.start()
         for number in range(15):
             stage.chat.say("ask me", chat=f"c{number}", user="u1")
-        await stage.until(lambda: len(stage.services.questions.pending()) == 15)
+        await stage.until(lambda: len(stage.services.requests.pending()) == 15)
         stage.chat.say("hello there", chat="other", user="u1")
         await stage.until(lambda: stage.chat.texts("other"))
         submitted = await stage.services.chat.send("hello window", session_id=None)
         await stage.until(lambda: len(stage.services.db.get_messages(submitted.session_id)) == 2)
         for number in range(15):
             stage.chat.say(f"answer {number}", chat=f"c{number}", user="u1")
-        await stage.until(lambda: not stage.services.questions.pending())
+        await stage.until(lambda: not stage.services.requests.pending())
         await stage.until(lambda: all(len(stage.chat.texts(f"c{n}")) == 2 for n in range(15)))
         await stage.until(lambda: not stage.host.status.running_turns)
 
@@ -201,7 +201,7 @@ async def test_killed_while_it_waits_it_asks_again(tmp_path: Path) -> None:
         async with chat_server() as chat:
 
             async def until(condition: Callable[[], object]) -> None:
-                async with asyncio.timeout(40):
+                async with asyncio.timeout(60):
                     while not condition():
                         await asyncio.sleep(0.02)
 

@@ -41,7 +41,7 @@ async def chat_with_model(
                     clock=SystemClock(),
                 )
 
-            dispatch = chat.gateway.runner.command_dispatch
+            dispatch = chat.gateway.runner.state.command_dispatch
             assert isinstance(dispatch, CommandDispatch)
             dispatch._facts = replace(dispatch._facts, care=care)
             await chat.tell("begin")
@@ -133,7 +133,7 @@ async def test_what_stops_it_does_not_wait_behind_it(tmp_path: Path) -> None:
 
     def slowly() -> None:
         asked.set()
-        assert may_go_on.wait(20)
+        assert may_go_on.wait(60)
 
     async with chat_with_model(tmp_path, model) as chat:
         model.on_summary = slowly
@@ -144,5 +144,5 @@ async def test_what_stops_it_does_not_wait_behind_it(tmp_path: Path) -> None:
         assert await shortening == "Stopped. The session is as it was."
         may_go_on.set()
         assert len(chat.gateway.rows(chat.session_id())) == 40
-        assert chat.gateway.runner._long_commands == {}
+        assert chat.gateway.runner.chats.view("long_command") == {}
         assert "Nothing is being written here." in await chat.tell("/stop")

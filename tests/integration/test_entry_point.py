@@ -59,7 +59,7 @@ def test_the_token_leads_to_the_identity_process(tmp_path: Path, code: list[str]
         assert held["say"] == "held"
         assert held["record"]["pid"] == process.pid
         assert held["record"]["argv"] == identity_words(tmp_path)
-        out, err = process.communicate(json.dumps({"do": "release"}) + "\n", timeout=20)
+        out, err = process.communicate(json.dumps({"do": "release"}) + "\n", timeout=60)
     assert json.loads(out)["say"] == "bye"
     assert process.returncode == 0
     if code[0] == "-c":
@@ -70,6 +70,9 @@ def test_the_token_leads_to_the_identity_process(tmp_path: Path, code: list[str]
         assert ours == {
             "hermes_desktop",
             "hermes_desktop.__main__",
+            "hermes_desktop.core",
+            "hermes_desktop.core.processes",
+            "hermes_desktop.core.processes.liveness",
             "hermes_desktop.gateway",
             "hermes_desktop.gateway.identity",
             "hermes_desktop.gateway.identity.identity",
@@ -82,7 +85,7 @@ def test_the_token_leads_to_the_identity_process(tmp_path: Path, code: list[str]
 def test_a_stranger_who_repeats_its_command_line_gets_nothing(tmp_path: Path) -> None:
     words = [*identity_words(tmp_path)[:-1], "1"]
     with start(["-m", "hermes_desktop"], *words) as process:
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (3, "")
     assert json.loads(out)["say"] == "refused"
     assert list(tmp_path.iterdir()) == []
@@ -91,7 +94,7 @@ def test_a_stranger_who_repeats_its_command_line_gets_nothing(tmp_path: Path) ->
 @pytest.mark.parametrize("words", [["--version"], ["sessions", "hermes-gateway", "--version"]])
 def test_other_words_lead_to_the_program(words: list[str]) -> None:
     with start(["-m", "hermes_desktop"], *words) as process:
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     told = "No such command 'hermes-gateway'." in err or out == (
         f"Hermes Desktop, version {__version__}\n"
     )

@@ -14,14 +14,14 @@ from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.turns.agent import AIAgent
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.gateway.turns.agents import AgentRequest
 from hermes_desktop.gateway.turns.hygiene import NOT_SHORTENED
 from tests.fakes.command_gateway import KEY, CommandGateway, command_gateway
-from tests.fakes.gateway import until
 from tests.fakes.narrow_model import NarrowModel
 from tests.fakes.prompts import prompts_beside
+from tests.support.waiting import until
 
 IN_PLACE = CompressionSettings()
 ROTATING = CompressionSettings(in_place=False)
@@ -60,7 +60,7 @@ async def chat_at(
                     room=ContextLimiter(care, chat.gateway.db),
                 )
 
-            chat.gateway.runner.agent_factory = make
+            chat.gateway.runner.state.agent_factory = make
             yield chat
 
 
@@ -157,7 +157,7 @@ async def test_where_a_turn_goes_on_no_other_begins(tmp_path: Path) -> None:
         def look() -> None:
             tip = chat.gateway.db.get_compression_tip(first)
             for _ in range(500):
-                if runner._turn_leases.is_held(tip):
+                if runner.state.turn_leases.is_held(tip):
                     held.append(tip)
                     break
                 threading.Event().wait(0.01)
@@ -166,7 +166,7 @@ async def test_where_a_turn_goes_on_no_other_begins(tmp_path: Path) -> None:
         assert await chat.tell("and on") == model.reply
         assert chat.session_id() != first
         assert held == [chat.session_id()]
-        await until(lambda: not runner._turn_leases.is_held(chat.session_id()))
+        await until(lambda: not runner.state.turn_leases.is_held(chat.session_id()))
 
 
 @pytest.mark.asyncio

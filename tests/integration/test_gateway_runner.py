@@ -20,8 +20,9 @@ from hermes_desktop.gateway.platforms.base import SendResult
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.state import SessionDB
 from tests.fakes.agents import DeafAgent, RotatingAgent
-from tests.fakes.gateway import RunningGateway, running_gateway, until
+from tests.fakes.gateway import RunningGateway, running_gateway
 from tests.fakes.state_files import demand_mood
+from tests.support.waiting import until
 
 KEY = "agent:main:telegram:dm:c1"
 
@@ -271,8 +272,8 @@ async def test_a_runner_without_parts_refuses_and_survives() -> None:
     assert bare._running_agents is not runner._running_agents
     assert not bare.interrupt("nobody")
     await bare.stop()
-    runner.turn_workers.close()
-    bare.turn_workers.close()
+    runner.state.turn_workers.close()
+    bare.state.turn_workers.close()
 
 
 # Order and claims
@@ -401,7 +402,7 @@ async def test_leaving_interrupts_after_the_bound_and_refuses_what_waits(tmp_pat
 async def test_a_turn_that_hears_nothing_is_left_behind(tmp_path: Path) -> None:
     DeafAgent.wakes.clear()
     async with running_gateway(tmp_path / "state.db") as gateway:
-        gateway.runner.interrupt_grace_s = 0.05
+        gateway.runner.state.interrupt_grace_s = 0.05
         gateway.factory.kind = DeafAgent
         turn_id = await gateway.submit("hello")
         await until(lambda: bool(gateway.factory.made))

@@ -85,7 +85,7 @@ async def test_a_broken_reply_says_so(tmp_path: Path) -> None:
     async with growing(tmp_path) as stage:
         stage.model.script(*[ends_early(WORDS)] * 8)
         await said(stage)
-        await stage.until(lambda: any("⚠️" in each for each in stage.chat.texts("c1")), 40)
+        await stage.until(lambda: any("⚠️" in each for each in stage.chat.texts("c1")))
         assert not any("▉" in each for each in stage.chat.texts("c1"))
 
 

@@ -50,7 +50,7 @@ class Events:
 
     async def settle(self) -> None:
         if self._calls:
-            _, late = await asyncio.wait(self._calls, timeout=40)
+            _, late = await asyncio.wait(self._calls, timeout=60)
             assert not late
 
     async def _call(self, call: Awaitable[object]) -> None:

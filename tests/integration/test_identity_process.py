@@ -45,9 +45,9 @@ from tests.fakes.identity import (
     gateway_lookalike,
     identity_stage,
     is_gone,
-    wait_until,
     write_record,
 )
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.two_processes
 
@@ -140,7 +140,7 @@ def test_a_profile_and_a_second_spelling_of_the_home_stand_in_the_command_line(
     ]
 
 
-def test_it_loads_the_standard_library_and_three_modules_of_ours() -> None:
+def test_it_loads_the_standard_library_and_four_modules_of_ours() -> None:
     report = "import sys; sys.argv = ['x']; import runpy\n"
     report += f"runpy.run_path({identity.__file__!r})\nprint(*sys.modules)"
 
@@ -150,6 +150,9 @@ def test_it_loads_the_standard_library_and_three_modules_of_ours() -> None:
 
     loaded = set(done.stdout.split())
     assert {name for name in loaded if name.startswith("hermes_desktop.")} == {
+        "hermes_desktop.core",
+        "hermes_desktop.core.processes",
+        "hermes_desktop.core.processes.liveness",
         "hermes_desktop.gateway",
         "hermes_desktop.gateway.runtime_files",
         "hermes_desktop.gateway.runtime_files.identity_files",
@@ -252,7 +255,7 @@ def test_a_stranger_who_starts_its_command_line_changes_nothing(home: Path) -> N
     command = identity_command(HermesPaths(home, home), parent=1)
 
     done = subprocess.run(
-        command, capture_output=True, timeout=20, stdin=subprocess.DEVNULL, check=False
+        command, capture_output=True, timeout=60, stdin=subprocess.DEVNULL, check=False
     )
 
     assert done.returncode == identity.REFUSED

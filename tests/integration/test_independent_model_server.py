@@ -17,14 +17,13 @@ from hermes_desktop.agent.compression.compression_turn import SHORTENING
 from hermes_desktop.agent.conversation_loop import ask
 from hermes_desktop.agent.providers.endpoint_check import check_endpoint
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.turns.agent import AIAgent
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.agent.types import AgentResult, CallNote, ChatRequest, ModelChoice
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.turns.agents import AgentRequest
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
 from hermes_desktop.services.agents.agent_tools import AgentTools
 from hermes_desktop.state import SessionDB
@@ -100,11 +99,10 @@ class Desk:
         tools = AgentTools(
             paths,
             db,
-            ApprovalQueue(clock),
+            RequestQueue(clock),
             environ=environ,
             redactor=redactor,
             clock=clock,
-            questions=QuestionQueue(clock),
         )
         builder = AgentBuilder(
             paths, db, redactor, environ, offline=False, clock=clock, tools=tools

@@ -121,7 +121,7 @@ def test_a_rotation_changes_nothing_of_it(db: SessionDB) -> None:
     assert prompts == {prompts_beside(db).sent(SID)} == {prompts_beside(db).sent(ended)}
     assert stored(db.db_path) == [None, None]
     # Each has it by itself: the first part may be deleted.
-    db.delete_session(SID)
+    db.delete_sessions([SID])
     assert {prompts_beside(db).sent(ended)} == prompts
 
 
@@ -147,7 +147,7 @@ def killed(db: SessionDB, base_url: str, method: str) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=60,
         check=False,
     )
     assert ended.returncode == -signal.SIGKILL, ended.stderr
@@ -173,7 +173,7 @@ def test_killed_between_the_two_files_when_it_begins(
     agent.close()
     assert [system(each) for each in server.requests] == [prompt]
     # Where the session never came, the prompt goes.
-    db.delete_session(SID)
+    db.delete_sessions([SID])
     clock = MovableClock()
     clock.advance(365 * 86_400)
     with (

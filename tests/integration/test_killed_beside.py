@@ -12,7 +12,7 @@ from tests.integration.test_killed_host import hosting, wait_for
 
 @pytest.mark.slow
 @pytest.mark.two_processes
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_nothing_is_lost_by_a_kill(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)

@@ -54,7 +54,7 @@ def wait_for(
 
 @pytest.mark.slow
 @pytest.mark.two_processes
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_a_host_that_is_killed_again_and_again(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)

@@ -13,14 +13,14 @@ from hermes_desktop.core.files import file_lock
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.services.settings.gateway_settings import running_config
-from hermes_desktop.services.settings.settings_book import Change
+from hermes_desktop.services.settings.settings_repository import Change
 from tests.integration.saving_settings import TOKEN, VALUE, settings_of, surroundings
 
 BEFORE = "agent:\n  max_turns: 9 # mine\nplatforms:\n  telegram: {enabled: true, token: '1:old'}\n"
 
 
 def wait_for(file: Path, words: str) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not (file.exists() and words in file.read_text()):
         assert time.monotonic() < until, f"{words} did not come"
         time.sleep(0.01)

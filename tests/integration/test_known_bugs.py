@@ -159,7 +159,7 @@ KNOWN = {
     21: KnownBug("31884 44212", "the message after /stop is swallowed", (
         "turns test_after_stop_the_next_message_gets_an_answer",
         "commands test_stop_ends_the_reply_and_the_next_message_is_answered",
-        "unit/gateway/test_empty_replies.py test_interruptions",
+        "unit/agent/test_empty_replies.py test_interruptions",
     )),
     22: KnownBug("28686", "a chat stays busy for ever", (
         "busy test_a_turn_that_hears_nothing_does_not_keep_its_chat",

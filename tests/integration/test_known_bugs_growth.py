@@ -23,13 +23,14 @@ from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obl
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.shared_tables.inbox_table import KEPT_S
 from tests.fakes.clock import MovableClock
-from tests.fakes.gateway import ALLOWED, running_gateway, until
+from tests.fakes.gateway import ALLOWED, running_gateway
 from tests.fakes.identity import gateway_lookalike
 from tests.fakes.socket_gateway import socket_gateway
 from tests.fakes.socket_platform import chat_server
+from tests.support.waiting import until
 
 CHATS = 150
-BY_CHAT = {"_session_run_generation", "_marked_here", "_entries", "_table", "_mirror", "_members"}
+BY_CHAT = {"_records", "_entries", "_table", "_mirror", "_members"}
 """A word, a number or the stored text per chat: these may last as long as the chats."""
 
 
@@ -60,7 +61,7 @@ async def test_chats_leave_nothing_behind_but_words(tmp_path: Path) -> None:
                 for number in range(start, start + 30)
             ]
             await asyncio.gather(*turns)
-        await until(lambda: not gateway.runner._turns)
+        await until(lambda: not gateway.runner.chats.turns)
         assert len(gateway.factory.made) == CHATS
         assert len(gateway.runner._agent_cache) <= MAX_AGENTS
         await until(lambda: gateway.model.closed >= CHATS - MAX_AGENTS)

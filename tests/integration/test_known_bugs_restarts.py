@@ -13,16 +13,17 @@ from hermes_desktop.gateway.access.refusals import closing
 from hermes_desktop.gateway.config.gateway_config import SessionResetPolicy
 from hermes_desktop.gateway.delivery.resume_after_restart import PROMPT, SEND_AGAIN
 from hermes_desktop.gateway.delivery.sending import SendingManners
-from hermes_desktop.gateway.runner.runner_state import MAX_TURNS
+from hermes_desktop.gateway.runner.state import MAX_TURNS
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
-from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until
+from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway
 from tests.fakes.hosting import host_stage
 from tests.fakes.model_server import HANG, Reply
 from tests.fakes.plugins import EventHooks
 from tests.fakes.socket_gateway import socket_gateway
 from tests.fakes.socket_platform import chat_server
+from tests.support.waiting import until
 
 KEY = "agent:main:telegram:dm:c1"
 IDLE = replace(ALLOWED, default_reset_policy=SessionResetPolicy(mode="idle", idle_minutes=30))
@@ -98,7 +99,7 @@ async def test_what_waits_while_the_gateway_restarts_is_answered_afterwards(
         await stage.host.start()
         stage.model.script(Reply([HANG]))
         stage.chat.say("first")
-        await stage.reach("working")
+        await stage.until(lambda: stage.model.requests)
         restarting = asyncio.create_task(stage.host.restart(drain_s=1.0))
         stage.chat.say("second")
         await stage.reach("stopping")
@@ -121,7 +122,7 @@ class BusyMachine(EventHooks):
         await super().emit(event_type, context)
         if event_type == "session:start":
             for _ in range(MAX_TURNS):
-                self._workers.submit(lambda: self.may_go_on.wait(20))
+                self._workers.submit(lambda: self.may_go_on.wait(60))
 
 
 @pytest.mark.asyncio
@@ -132,8 +133,8 @@ async def test_a_message_whose_turn_was_only_claimed_when_we_left_is_answered(
     async with chat_server() as chat:
         async with socket_gateway(tmp_path, chat.port) as gateway:
             runner = gateway.runner
-            runner.hooks = busy = BusyMachine(runner.turn_workers)
-            runner.interrupt_grace_s = 0.1
+            runner.hooks = busy = BusyMachine(runner.state.turn_workers)
+            runner.state.interrupt_grace_s = 0.1
             chat.say("hello")
             await until(lambda: "session:start" in busy.names())
             await runner.stop(0.0)

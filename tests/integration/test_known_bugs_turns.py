@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.core.events import SessionReset
 from hermes_desktop.gateway.config.gateway_config import SessionResetPolicy
-from hermes_desktop.gateway.runner import expiry_watcher
-from hermes_desktop.gateway.turns.agents import AgentRequest
 from tests.fakes.clock import MovableClock
 from tests.fakes.command_gateway import command_gateway
-from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until
+from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway
 from tests.fakes.plugins import EventHooks, listening
+from tests.support.waiting import until
 
 KEY = "agent:main:telegram:dm:c1"
 IDLE = replace(ALLOWED, default_reset_policy=SessionResetPolicy(mode="idle", idle_minutes=60))
@@ -33,21 +33,21 @@ async def test_an_agent_that_comes_late_replaces_no_newer_one(tmp_path: Path) ->
     def make_slowly(_request: AgentRequest) -> None:
         if not began.is_set():
             began.set()
-            assert may_go.wait(20)
+            assert may_go.wait(60)
 
     async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
         gateway.factory.on_make = make_slowly
         first = gateway.telegram.receive("first")
         await until(began.is_set)
-        assert await gateway.runner.stop_turn(KEY)
+        assert await gateway.runner.parts.control.stop_turn(KEY)
         second = gateway.telegram.receive("second")
-        await until(lambda: len(gateway.factory.made) == 1, timeout=20)
+        await until(lambda: len(gateway.factory.made) == 1)
         await second
         newer = gateway.runner._agent_cache[KEY][0]
         may_go.set()
         await first
         await until(lambda: len(gateway.factory.made) == 2)
-        await until(lambda: gateway.runner._turns == {})
+        await until(lambda: gateway.runner.chats.turns == {})
         assert gateway.runner._agent_cache[KEY][0] is newer
         assert gateway.model.requests[-1].messages[-1]["content"] == "second"
         assert len(gateway.model.requests) == 1
@@ -80,11 +80,11 @@ async def test_an_end_that_was_told_is_not_told_again_after_a_restart(tmp_path: 
         await gateway.telegram.receive("one")
         clock.advance(3601)
         with listening() as heard:
-            await expiry_watcher.look(gateway.runner)
+            await gateway.runner.parts.housekeeping.check()
         assert len(heard.calls) == 1
     with listening() as heard:
         async with running_gateway(tmp_path / "state.db", **parts) as gateway:
-            await expiry_watcher.look(gateway.runner)
+            await gateway.runner.parts.housekeeping.check()
             assert heard.calls == []
 
 
@@ -100,7 +100,7 @@ async def test_event_hooks_hear_of_every_end(tmp_path: Path) -> None:
         await gateway.telegram.receive("two")
         assert events.names().count("session:end") == 1
         clock.advance(3601)
-        await expiry_watcher.look(gateway.runner)
+        await gateway.runner.parts.housekeeping.check()
         assert events.names().count("session:end") == 2
         assert len(gateway.of(SessionReset)) >= 1
 
@@ -148,7 +148,7 @@ async def test_after_stop_the_next_message_gets_an_answer(tmp_path: Path) -> Non
             gateway.model.asked.clear()
             running = gateway.telegram.receive(f"long {number}")
             await until(gateway.model.asked.is_set)
-            assert await gateway.runner.stop_turn(KEY)
+            assert await gateway.runner.parts.control.stop_turn(KEY)
             await running
             gateway.model.hold.set()
             answer = await gateway.telegram.receive(f"short {number}")

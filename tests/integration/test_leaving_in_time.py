@@ -20,11 +20,12 @@ from hermes_desktop.gateway.runtime_files.identity_files import (
 from hermes_desktop.state import SessionDB
 from hermes_desktop.ui.start.desktop_program import DRAIN_S
 from tests.fakes.hosting import write_config
-from tests.fakes.identity import is_gone, wait_until
+from tests.fakes.identity import is_gone
 from tests.fakes.model_server import ModelServer, hang
 from tests.fakes.socket_platform import ChatProcess, chat_process
+from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(300)]
 CHECKOUT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).parent / "hung_programs.py"
 MARGIN_S = 8.0

@@ -14,18 +14,17 @@ from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.gateway_config import Platform
-from hermes_desktop.gateway.runner import expiry_watcher
 from hermes_desktop.services.assembly.assembly import build_gateway
 from hermes_desktop.services.settings.platform_checks import RefusedByPlatformError
-from hermes_desktop.services.settings.settings_book import Change
+from hermes_desktop.services.settings.settings_repository import Change
 from hermes_desktop.settings.config_store import ChangedElsewhereError
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secrets import KeyringSecretStore, SecretStoreError
-from tests.fakes.gateway import until
 from tests.fakes.hosting import write_config
 from tests.fakes.live_stage import FIRST, SECOND, VARIABLE, LiveStage, live_stage
 from tests.fakes.model_server import ModelServer
 from tests.fakes.socket_platform import chat_server, socket_registry
+from tests.support.waiting import until
 
 
 @pytest_asyncio.fixture
@@ -41,7 +40,7 @@ async def test_the_next_sweep_uses_another_age_and_no_adapter_restarts(stage: Li
     (entry,) = runner.session_store._entries.values()
     entry.updated_at -= timedelta(days=5)
     runner._last_session_store_prune_ts = 0.0
-    await expiry_watcher.look(runner)
+    await runner.parts.housekeeping.check()
     assert list(runner.session_store._entries.values()) == [entry]
     applied = await stage.settings.apply(
         [Change("session_store_max_age_days", 3), Change("session_reset.idle_minutes", 7)]
@@ -52,7 +51,7 @@ async def test_the_next_sweep_uses_another_age_and_no_adapter_restarts(stage: Li
     assert runner.config.session_store_max_age_days == 3
     assert runner.session_store.config.default_reset_policy.idle_minutes == 7
     runner._last_session_store_prune_ts = 0.0
-    await expiry_watcher.look(runner)
+    await runner.parts.housekeeping.check()
     assert runner.session_store._entries == {}
     assert (stage.telegram.logins, stage.discord.logins) == (1, 1)
     assert len(stage.news) == 1
@@ -219,7 +218,7 @@ async def test_what_chats_are_built_on_waits_for_a_restart_and_is_named(stage: L
     stage.edit(group_sessions_per_user=False, agent={"max_turns": 6})
     await stage.host.until(lambda: stage.runner.config.running.max_iterations == 6)
     assert stage.runner.config.group_sessions_per_user
-    waits = "Some changed settings wait for a restart of the gateway."
+    waits = "Some changed settings take effect when the gateway restarts."
     await stage.host.until(lambda: waits in stage.titles())
     await stage.settings.restart_gateway()
     assert not stage.runner.config.group_sessions_per_user

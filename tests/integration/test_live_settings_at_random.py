@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from hermes_desktop.gateway.delivery.delivery import MAYBE_TWICE
-from hermes_desktop.services.settings.settings_book import Change
+from hermes_desktop.services.settings.settings_repository import Change
 from tests.fakes.live_stage import FIRST, SECOND, VARIABLE, LiveStage, live_stage
 
 ROUNDS, MESSAGES = 30, 25
@@ -79,7 +79,7 @@ async def talk_while_settings_change(stage: LiveStage, chance: random.Random) ->
     await changes.set("platforms.telegram.enabled", value=True)
     expected = sorted(f"You said: number {number}" for number in range(MESSAGES))
     for chat in (stage.discord, stage.telegram):
-        await stage.host.until(lambda chat=chat: _without_mark(chat.texts()) >= set(expected), 60)
+        await stage.host.until(lambda chat=chat: _without_mark(chat.texts()) >= set(expected))
     assert sorted(stage.discord.texts()) == expected
     # What was cut off while it was sent comes once more and says so; nothing else comes twice.
     texts = stage.telegram.texts()

@@ -8,7 +8,7 @@ import pytest_asyncio
 import yaml
 
 from hermes_desktop.services.settings.platform_checks import RefusedByPlatformError
-from hermes_desktop.services.settings.settings_book import Change
+from hermes_desktop.services.settings.settings_repository import Change
 from tests.fakes.bot_api_emulator import TOKEN
 from tests.fakes.telegram_server import TelegramServer, telegram_server
 from tests.fakes.telegram_stage import TelegramStage, telegram_stage
@@ -53,7 +53,7 @@ async def test_people_change_without_a_connection_and_tokens_with_one(
     assert len(server.called("getMe")) == asked
     write_token(stage, OTHER)
     await stage.until(lambda: stage.health().state == "fatal")
-    title = "telegram cannot be connected with the changed settings."
+    title = "telegram cannot be connected with the new settings."
     await stage.until(lambda: title in [notice.title for notice in stage.notices])
     server.say("while it was wrong")
     write_token(stage, TOKEN)

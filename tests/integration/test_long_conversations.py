@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.compression.compression_plan import MARK, is_summary
+from hermes_desktop.agent.compression.compression_plan import is_summary
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
 from hermes_desktop.agent.compression.compression_turn import ContextLimiter
 from hermes_desktop.agent.compression.context_compression import COOLDOWN_S, Compactor, Wish
@@ -23,6 +23,7 @@ from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.session_context import get_session_env
+from hermes_desktop.core.text.stored_text import SUMMARY_MARK
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import Reply, chunk, event
 from tests.fakes.narrow_model import NarrowModel, is_summary_request
@@ -129,7 +130,7 @@ def test_two_thousand_turns(db: SessionDB, stage: Stage, settings: CompressionSe
     assert shortened <= len(model.summaries) <= 2 * shortened
     last = model.turns[-1]
     assert last[1]["content"].startswith("This is number 0 of")
-    assert sum(MARK in str(each["content"]) for each in last) == 1
+    assert sum(SUMMARY_MARK in str(each["content"]) for each in last) == 1
     told = db.get_messages_as_conversation(agent.session_id)
     assert sum(map(is_summary, told)) == 1
     assert [each["content"][:21] for each in told if each["role"] == "user"][-10:] == [
@@ -151,8 +152,10 @@ def stays_or_is_shortened(turns: list[list[dict[str, Any]]]) -> int:
         same = after[: len(before)] == before
         changes += not same
         if not same:
-            assert any(MARK in str(each["content"]) for each in after)
-            assert after[:4] == before[:4] or MARK in str(after[4]["content"]) + str(after[3])
+            assert any(SUMMARY_MARK in str(each["content"]) for each in after)
+            assert after[:4] == before[:4] or SUMMARY_MARK in str(after[4]["content"]) + str(
+                after[3]
+            )
     return changes
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.compression.compression_plan import MARK
 from hermes_desktop.agent.compression.others_shortening import WAITING, wait_for_foreign_compaction
 from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import CallNote
+from hermes_desktop.core.text.stored_text import SUMMARY_MARK
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, Recorded, Reply
 from tests.fakes.narrow_model import NarrowModel, is_summary_request
@@ -22,7 +22,7 @@ SID = "20260304_120000_abcdef"
 THEIRS = f"pid={os.getpid()}:tid=1:agent=0123456789ab:nonce=01234567"
 SUMMARY = [
     {"role": "user", "content": "number 0"},
-    {"role": "assistant", "content": f"{MARK} So it was."},
+    {"role": "assistant", "content": f"{SUMMARY_MARK} So it was."},
     {"role": "user", "content": "number 8"},
     {"role": "assistant", "content": "number 9"},
 ]
@@ -58,7 +58,7 @@ class Turn:
             self.waits.set()
 
     def over(self) -> Any:
-        self._thread.join(30)
+        self._thread.join(60)
         return self.result
 
 
@@ -75,7 +75,7 @@ def test_what_is_said_waits_and_follows(db: SessionDB, *, in_place: bool) -> Non
     with NarrowModel().serve() as server:
         agent = bound(db, server.base_url)
         turn = Turn(agent)
-        assert turn.waits.wait(20)
+        assert turn.waits.wait(60)
         assert turn.notes == [WAITING]
         assert len(db.get_messages(SID)) == 10
         if in_place:

@@ -14,8 +14,8 @@ from hermes_desktop.gateway.platforms.platform_supervisor import (
     SupervisorWiring,
 )
 from hermes_desktop.gateway.platforms.reconnect import LinkTiming
-from tests.fakes.gateway import until
 from tests.fakes.socket_platform import ChatServer, chat_server, socket_config, socket_registry
+from tests.support.waiting import until
 
 TIMING = LinkTiming(
     connect_s=0.5,

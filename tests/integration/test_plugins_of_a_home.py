@@ -10,7 +10,6 @@ import pytest
 
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice
-from tests.fakes.gateway import until
 from tests.fakes.plugin_folders import (
     care,
     enable,
@@ -19,6 +18,7 @@ from tests.fakes.plugin_folders import (
     loaded,
     plugin,
 )
+from tests.support.waiting import until
 
 
 def test_a_plugin_registers_what_it_can_and_is_told_what_it_cannot(

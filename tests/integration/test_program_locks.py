@@ -13,7 +13,8 @@ from hermes_desktop.core.errors import BusyError
 from hermes_desktop.core.events import Notice, TurnQueued, TurnStarted
 from hermes_desktop.gateway.turns.program_locks import ProgramLocks
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
-from tests.fakes.gateway import RunningGateway, running_gateway, until
+from tests.fakes.gateway import RunningGateway, running_gateway
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.asyncio
 
@@ -39,7 +40,7 @@ async def gateway_beside(home: Path) -> AsyncIterator[tuple[RunningGateway, Othe
     worker = WorkerThreads("conversation-lock")
     async with running_gateway(home / "state.db") as gateway:
         locks = ConversationLocks(gateway.db, home / "desktop", "the runner")
-        gateway.runner.program_locks = ProgramLocks(locks, worker, gateway.runner.bus)
+        gateway.runner.state.program_locks = ProgramLocks(locks, worker, gateway.runner.state.bus)
         yield gateway, Other(gateway, home)
     worker.close()
 
@@ -78,7 +79,7 @@ async def test_as_many_waiting_turns_as_there_are_places_hold_nobody_up(tmp_path
         for turn_id in turns:
             assert (await gateway.desktop.wait(turn_id)).outcome == "done"
         assert gateway.model.most_at_once <= 10
-        assert gateway.runner._turn_slots._value == 10
+        assert gateway.runner.state.turn_slots._value == 10
 
 
 async def test_a_waiting_turn_is_stopped_and_stores_nothing(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ async def test_a_waiting_turn_is_stopped_and_stores_nothing(tmp_path: Path) -> N
         assert (finished.outcome, finished.stored) == ("stopped", False)
         assert len(gateway.rows(session_id)) == 2
         assert (await gateway.say("and now", session_id)).outcome == "done"
-        assert gateway.runner._turn_slots._value == 10
+        assert gateway.runner.state.turn_slots._value == 10
 
 
 async def test_the_end_of_the_program_waits_for_no_other(tmp_path: Path) -> None:
@@ -113,9 +114,9 @@ async def test_a_turn_that_failed_at_the_gate_gives_everything_back(tmp_path: Pa
         async def refuse(_: str, ending: asyncio.Event) -> None:
             raise WaitAbandonedError
 
-        gateway.runner.turn_gate = refuse
+        gateway.runner.state.turn_gate = refuse
         assert (await gateway.say("ours", session_id)).outcome == "stopped"
-        gateway.runner.turn_gate = None
+        gateway.runner.state.turn_gate = None
         with other.answering_in(session_id):
             pass
         assert (await gateway.say("again", session_id)).outcome == "done"
@@ -124,7 +125,7 @@ async def test_a_turn_that_failed_at_the_gate_gives_everything_back(tmp_path: Pa
 async def test_what_another_program_answers_is_not_changed_by_a_command(tmp_path: Path) -> None:
     async with gateway_beside(tmp_path) as (gateway, other):
         (session_id,) = await sessions(gateway, 1)
-        locks = gateway.runner.program_locks
+        locks = gateway.runner.state.program_locks
         assert locks is not None
         with (
             other.answering_in(session_id),
@@ -140,7 +141,7 @@ async def test_a_folder_that_cannot_be_locked_is_told_once(tmp_path: Path) -> No
     (tmp_path / "desktop").write_text("in the way")
     async with gateway_beside(tmp_path) as (gateway, _):
         notices: list[Notice] = []
-        gateway.runner.bus.subscribe(Notice, notices.append)
+        gateway.runner.state.bus.subscribe(Notice, notices.append)
         for n in range(3):
             assert (await gateway.say(f"chat {n}")).outcome == "done"
         assert [each.title for each in notices] == ["Sessions cannot be locked in this home."]

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.turns.agents import AgentRequest
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
 from hermes_desktop.services.agents.agent_tools import AgentTools
 from hermes_desktop.state import SessionDB
@@ -78,11 +77,10 @@ class Days:
         tools = AgentTools(
             paths,
             db,
-            ApprovalQueue(self.clock),
+            RequestQueue(self.clock),
             environ={"HOME": str(self.home.parent)},
             redactor=redactor,
             clock=self.clock,
-            questions=QuestionQueue(self.clock),
         )
         builder = AgentBuilder(
             paths, db, redactor, {}, offline=False, clock=self.clock, tools=tools

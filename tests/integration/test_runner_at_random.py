@@ -17,10 +17,10 @@ from hermes_desktop.gateway.config.gateway_config import (
     SessionResetPolicy,
 )
 from hermes_desktop.gateway.platforms.base import MessageEvent
-from hermes_desktop.gateway.runner import expiry_watcher
 from hermes_desktop.gateway.session import SessionSource
 from tests.fakes.clock import MovableClock
-from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until
+from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway
+from tests.support.waiting import until
 
 CHATS = ("a", "b", "c")
 MODES = ("interrupt", "queue")
@@ -62,10 +62,12 @@ class Storm:
     def queued(self) -> None:
         event = MessageEvent(f"q{len(self.sent)}", source=self.source())
         self.sent.append(event.turn_id)
-        self.tasks.append(asyncio.ensure_future(self.gateway.runner.queue_message(event)))
+        self.tasks.append(asyncio.ensure_future(self.gateway.runner.parts.queue.add(event)))
 
     def stop(self) -> None:
-        self.tasks.append(asyncio.ensure_future(self.gateway.runner.stop_turn(self.key())))
+        self.tasks.append(
+            asyncio.ensure_future(self.gateway.runner.parts.control.stop_turn(self.key()))
+        )
 
     def new(self) -> None:
         event = MessageEvent("/new", source=self.source())
@@ -76,7 +78,7 @@ class Storm:
         self.clock.advance(self.rng.choice((1, 61, 700)))
 
     def look(self) -> None:
-        self.tasks.append(asyncio.ensure_future(expiry_watcher.look(self.gateway.runner)))
+        self.tasks.append(asyncio.ensure_future(self.gateway.runner.parts.housekeeping.check()))
 
     def hold(self) -> None:
         if self.gateway.model.hold.is_set():
@@ -108,9 +110,9 @@ async def test_each_message_ends_once_and_nothing_is_left(tmp_path: Path, ending
             if ending == "stopped":
                 await gateway.runner.stop(drain_s=rng.choice((0, 0.01)))
             gateway.model.hold.set()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 results = await asyncio.gather(*storm.tasks, return_exceptions=True)
-            await until(lambda: len(gateway.runner._message_tasks) == 0)
+            await until(lambda: len(gateway.runner.state.message_tasks) == 0)
             check(gateway, storm, results, f"seed {seed + number}", ending)
 
 
@@ -126,14 +128,14 @@ def check(
     assert len(missing) <= refused, (seed, missing)
     runner = gateway.runner
     left = [
-        runner._turns,
+        runner.chats.turns,
         runner._running_agents,
         runner._running_agents_ts,
-        runner._queued_events,
-        runner._queued_turns,
-        runner._turn_order._locks,
-        runner._turn_leases._locks,
-        runner._entrance._locks,
+        runner.chats.waiting,
+        runner.state.queued_turns,
+        runner.state.turn_order._locks,
+        runner.state.turn_leases._locks,
+        runner.state.entrance._locks,
     ]
     assert left == [{}, {}, {}, {}, set(), {}, {}, {}], (seed, left)
     if ending == "calm":

@@ -17,13 +17,13 @@ from hermes_desktop.core.events import SessionReset, TurnFinished
 from hermes_desktop.gateway.commands.command_dispatch import CommandDispatch
 from hermes_desktop.gateway.config.gateway_config import Platform, SessionResetPolicy
 from hermes_desktop.gateway.platforms.base import MessageEvent
-from hermes_desktop.gateway.runner import expiry_watcher
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turns.ephemeral_reply import EphemeralReply
 from tests.fakes.clock import MovableClock
 from tests.fakes.command_gateway import choose
-from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until
+from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway
 from tests.fakes.plugins import EventHooks, listening, registered
+from tests.support.waiting import until
 
 KEY = "agent:main:telegram:dm:c1"
 IDLE = replace(ALLOWED, default_reset_policy=SessionResetPolicy(mode="idle", idle_minutes=60))
@@ -101,7 +101,7 @@ async def test_new_while_a_turn_runs_ends_it_and_what_waits(tmp_path: Path) -> N
         running = gateway.telegram.receive("long")
         await until(gateway.model.asked.is_set)
         waiting = gateway.telegram.receive("waits")
-        await until(lambda: bool(gateway.runner._queued_events.get(KEY)))
+        await until(lambda: bool(gateway.runner.chats.waiting.get(KEY)))
         old = session_of(gateway)
         await gateway.runner._handle_reset_command(new())
         await asyncio.gather(running, waiting)
@@ -121,11 +121,11 @@ async def test_plugins_that_raise_or_hang_do_not_keep_new_from_working(
     release = threading.Event()
 
     def hang(**_: Any) -> None:
-        release.wait(20)
+        release.wait(60)
 
     async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
         await gateway.telegram.receive("one")
-        gateway.runner.boundaries._limit_s = 0.05
+        gateway.runner.parts.hook_calls._limit_s = 0.05
         with (
             registered("on_session_finalize", hang),
             registered("on_session_reset", lambda **_: 1 // 0),
@@ -193,7 +193,8 @@ async def test_the_way_back_that_is_named_works(tmp_path: Path) -> None:
     ) as gateway:
         commands = WorkerThreads("gateway-commands")
         facts = ProgramFacts("1.2.3", profile="", home=tmp_path, choose_model=choose)
-        gateway.runner.command_dispatch = CommandDispatch(gateway.runner, facts, workers=commands)
+        dispatch = CommandDispatch(gateway.runner, facts, workers=commands)
+        gateway.runner.state.command_dispatch = dispatch
         await gateway.telegram.receive("one")
         old = session_of(gateway)
         gateway.store._entries[KEY].last_prompt_tokens = 10
@@ -222,8 +223,8 @@ async def test_an_end_that_was_dealt_with_by_the_clock_is_not_told_twice(tmp_pat
         old = session_of(gateway)
         clock.advance(3601)
         with listening() as heard:
-            await expiry_watcher.look(gateway.runner)
-            await expiry_watcher.look(gateway.runner)
+            await gateway.runner.parts.housekeeping.check()
+            await gateway.runner.parts.housekeeping.check()
             assert heard.brief() == [("on_session_finalize", old)]
             await gateway.telegram.receive("two")
         assert heard.brief()[1:] == [("on_session_reset", session_of(gateway))]
@@ -308,7 +309,7 @@ async def test_new_does_not_wait_for_the_turns_of_other_chats(tmp_path: Path) ->
         gateway.model.hold.clear()
         turns = [gateway.telegram.receive("long", chat_id=f"other{n}") for n in range(10)]
         await until(lambda: gateway.model.at_once == 10)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             assert "Session reset" in await gateway.runner._handle_reset_command(new())
         assert session_of(gateway) != old
         gateway.model.hold.set()

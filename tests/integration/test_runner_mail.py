@@ -12,9 +12,9 @@ from hermes_desktop.gateway.delivery.delivery import MAYBE_TWICE
 from hermes_desktop.gateway.delivery.resume_after_restart import note_for
 from hermes_desktop.gateway.delivery.sending import SendingManners
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Owner
-from tests.fakes.gateway import until
 from tests.fakes.socket_gateway import socket_gateway
 from tests.fakes.socket_platform import ChatServer, chat_server
+from tests.support.waiting import until
 
 
 async def no_pause(_: float) -> None:
@@ -128,7 +128,7 @@ async def test_answers_to_commands_are_not_owed(tmp_path: Path) -> None:
         async def dispatch(event: Any, session_key: str) -> Any:
             return "pong" if event.get_command() == "ping" else event
 
-        gateway.runner.command_dispatch = dispatch
+        gateway.runner.state.command_dispatch = dispatch
         chat.refuse("unknown", "no")
         chat.say("/ping")
         await until(lambda: chat.acked == ["m1"])
@@ -182,7 +182,7 @@ async def test_what_others_say_meanwhile_is_not_taken_for_the_answer(
 
 async def _kill(gateway: Any) -> None:
     """Let its turns end as if it had been killed."""
-    tasks = list(gateway.runner._message_tasks._tasks)
+    tasks = list(gateway.runner.state.message_tasks._tasks)
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
@@ -246,7 +246,7 @@ async def test_whatever_goes_wrong_nothing_is_lost_or_doubled_without_a_word(
         chat.set(silent=False, lose_receipts=0, twice=False)
         chat.refusals.clear()
         async with socket_gateway(tmp_path, chat.port, manners=manners) as gateway:
-            await until(lambda: not chat.pending and gateway.is_idle, timeout=30.0)
+            await until(lambda: not chat.pending and gateway.is_idle)
     assert number > 50
     told = " ".join(notice.detail for notice in [*notices, *gateway.notices])
     for each in range(1, number + 1):

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks
+from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, SessionResetPolicy
 from hermes_desktop.gateway.delivery.resume_after_restart import (
@@ -23,13 +25,15 @@ from hermes_desktop.gateway.delivery.resume_after_restart import (
     PROMPT,
     SEND_AGAIN,
 )
+from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.session import SessionSource, SessionStore
 from hermes_desktop.state import SessionDB
 from tests.fakes.agents import DeafAgent
 from tests.fakes.clock import MovableClock
-from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until
+from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway
 from tests.fakes.platform import FakePlatform
 from tests.fakes.plugins import listening, registered
+from tests.support.waiting import until
 
 KEY = "agent:main:telegram:dm:c1"
 HERE = Path(__file__).parent
@@ -59,6 +63,22 @@ async def busy(gateway: RunningGateway, text: str = "long") -> "asyncio.Task[str
 
 
 # Leaving
+
+
+@pytest.mark.asyncio
+async def test_no_turn_begins_once_a_stop_was_requested(tmp_path: Path) -> None:
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+        source = SessionSource(Platform.TELEGRAM, "c1", user_id="u1")
+        end = gateway.runner.stop(drain_s=10)
+        assert (gateway.runner._running, gateway.runner._draining) == (False, True)
+        adapter = gateway.telegram
+        with pytest.raises(RefusedError):
+            gateway.runner.parts.queue.enqueue(MessageEvent("a", source=source), source, adapter)
+        with pytest.raises(RefusedError):
+            await gateway.runner.parts.background.begin(MessageEvent("b", source=source), "b", KEY)
+        await gateway.telegram.receive("late")
+        await end
+        assert gateway.model.requests == []
 
 
 @pytest.mark.asyncio
@@ -104,7 +124,7 @@ async def test_a_turn_that_is_cut_off_is_gone_on_with_once(tmp_path: Path) -> No
                     ("assistant", "reply 1"),
                 ]
                 heard.calls.append(("once", {}, ""))
-                await until(lambda: len(gateway.runner._message_tasks) == 0)
+                await until(lambda: len(gateway.runner.state.message_tasks) == 0)
                 assert not gateway.store._entries[KEY].resume_pending
                 assert not (tmp_path / ".restart_failure_counts").exists()
             else:
@@ -142,18 +162,21 @@ async def test_leaving_is_bounded_whatever_hangs(
     DeafAgent.wakes.clear()
     async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
         runner = gateway.runner
-        runner.interrupt_grace_s = 0.05
+        runner.state.interrupt_grace_s = 0.05
         gateway.factory.kind = DeafAgent
         hung = gateway.telegram.receive("hello")
         await until(lambda: isinstance(runner._running_agents.get(KEY), DeafAgent))
-        with registered("on_session_finalize", lambda **_: release.wait(20)):
-            soon = runner.clock.monotonic() + 0.3
+        with registered("on_session_finalize", lambda **_: release.wait(60)):
+            soon = runner.state.clock.monotonic() + 0.3
             await runner.stop(drain_s=60, drain_until=soon - 0.2, deadline=soon)
             release.set()
         assert hung.cancelled()
         assert [(e.outcome, e.stored) for e in gateway.of(TurnFinished)] == [("stopped", False)]
         assert not gateway.telegram.connected
-        assert "on_session_finalize" in caplog.text or "Plugins did not end" in caplog.text
+        assert (
+            "on_session_finalize" in caplog.text
+            or "The hooks of plugins did not end" in caplog.text
+        )
         DeafAgent.wakes.set()
     entry = stored(tmp_path)
     assert (entry["resume_pending"], entry["resume_reason"]) == (True, "restart_interrupted")
@@ -179,13 +202,13 @@ async def test_a_platform_that_cannot_be_left_is_left_behind(
     telegram = StubbornPlatform()
     async with running_gateway(tmp_path / "state.db", hosted=True, telegram=telegram) as gateway:
         runner = gateway.runner
-        runner._bounded._grace_s = 0.01
-        soon = runner.clock.monotonic() + 0.3
+        runner.state.bounded._grace_s = 0.01
+        soon = runner.state.clock.monotonic() + 0.3
         await runner.stop(drain_s=0, deadline=soon)
         assert gateway.reports[-1].phase == "stopped"
-        assert "telegram was not left" in caplog.text
+        assert "Disconnecting telegram did not end" in caplog.text
         telegram.wake = True
-        await until(lambda: len(runner._bounded) == 0)
+        await until(lambda: len(runner.state.bounded) == 0)
 
 
 @pytest.mark.asyncio
@@ -198,15 +221,15 @@ async def test_a_message_that_was_not_stored_when_we_left_is_not_lost(
 
     def make(_request: object) -> None:
         making.set()
-        made.wait(20)
+        made.wait(60)
 
     async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
-        gateway.runner.inbox_kept = kept
+        gateway.runner.state.inbox_kept = kept
         gateway.factory.on_make = make
         turn = gateway.telegram.receive("hello")
         await until(making.is_set)
         stopping = asyncio.ensure_future(gateway.runner.stop(drain_s=0))
-        await until(lambda: gateway.runner._turns[KEY].stop_requested)
+        await until(lambda: gateway.runner.chats.turns[KEY].stop_requested)
         made.set()
         await stopping
         told = await turn
@@ -231,7 +254,7 @@ async def test_a_stop_can_be_hurried(tmp_path: Path) -> None:
         await until(lambda: gateway.reports[-1].phase == "stopping")
         await asyncio.sleep(0.02)
         assert not stopping.done()
-        gateway.runner.hurry()
+        gateway.runner.parts.life_cycle.hurry()
         await stopping
         assert gateway.of(TurnFinished)[-1].outcome == "stopped"
 
@@ -320,6 +343,25 @@ async def test_an_answer_that_was_cut_off_too_long_ago_begins_anew_where_chats_e
         await gateway.telegram.receive("hello")
         assert gateway.store.peek_session_id(KEY) != old
         assert "cut off by a restart too long" in sent(gateway)[0]
+
+
+@pytest.mark.asyncio
+async def test_an_attempt_whose_turn_did_not_begin_is_not_counted(tmp_path: Path) -> None:
+    clock, leases = MovableClock(), KeyedLocks()
+    session_id = await crashed(tmp_path, ALLOWED, clock)
+    async with (
+        leases.hold(session_id),
+        running_gateway(
+            tmp_path / "state.db", hosted=True, clock=clock, turn_leases=leases
+        ) as gateway,
+    ):
+        await until(lambda: leases.has_waiters(session_id))
+        counts = tmp_path / ".restart_failure_counts"
+        assert json.loads(counts.read_text()) == {KEY: 1}
+        await gateway.runner.stop(drain_s=0)
+        assert gateway.model.requests == []
+        assert not counts.exists()
+        assert gateway.store._entries[KEY].resume_pending
 
 
 @pytest.mark.asyncio
@@ -446,7 +488,7 @@ async def test_a_stop_overtakes_a_start(tmp_path: Path) -> None:
 
     gateway = asyncio.ensure_future(run())
     await telegram.begun.wait()
-    runner = telegram._message_handler.__self__  # type: ignore[union-attr]
+    runner = telegram._message_handler.__self__._gateway  # type: ignore[union-attr]
     await runner.stop()
     await gateway
 
@@ -456,8 +498,8 @@ async def test_a_bug_of_who_listens_ends_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
-        gateway.runner.announce = lambda _report: 1 // 0  # type: ignore[assignment,return-value]
+        gateway.runner.state.announce = lambda _report: 1 // 0  # type: ignore[assignment,return-value]
         assert await gateway.telegram.receive("hello") == "reply 1"
         await gateway.runner.stop()
         assert not gateway.telegram.connected
-    assert "Nobody heard how the gateway is doing" in caplog.text
+    assert "The status of the gateway could not be announced" in caplog.text

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE
-from tests.fakes.identity import wait_until
 from tests.fakes.program import Program
+from tests.support.waiting import wait_until
 
 ROUNDS = 8
 MINE = [f"# remark {number} of mine, which nobody is to lose" for number in range(60)]
@@ -67,7 +67,7 @@ def test_nothing_is_lost(program: Program, seed: int) -> None:
                 assert gateway.poll() is None
         finally:
             gateway.terminate()
-        out, errors = gateway.communicate(timeout=30)
+        out, errors = gateway.communicate(timeout=60)
     assert b"Traceback" not in out + errors
     versions = program.home / "desktop" / "config-versions"
     assert {each.stat().st_mode & 0o777 for each in versions.iterdir()} == {0o600}

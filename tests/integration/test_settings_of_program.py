@@ -8,7 +8,7 @@ from hermes_desktop.core.events import SettingsChanged
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.assembly.assembly import build_services
-from hermes_desktop.services.settings.settings_book import Change
+from hermes_desktop.services.settings.settings_repository import Change
 from tests.fakes.model_server import ModelServer
 
 

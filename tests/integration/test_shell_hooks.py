@@ -180,7 +180,7 @@ def test_closing_ends_programs_that_still_run(tmp_path: Path) -> None:
             threading.Event().wait(0.01)
     state = Path(f"/proc/{pid.read_text()}/stat")
     assert not state.exists() or state.read_text().split()[2] == "Z"
-    telling.join(10)
+    telling.join(60)
 
 
 def test_a_callback_that_is_switched_off_is_told(tmp_path: Path) -> None:

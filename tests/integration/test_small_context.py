@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.agent.types import CallNote, ContextNews
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.turns.agents import AgentRequest
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock

@@ -14,7 +14,7 @@ from tests.fakes.socket_chat import chat_server
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.asyncio]
 
 
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 async def test_everything_at_once(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)

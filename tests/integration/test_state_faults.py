@@ -6,12 +6,18 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.errors import BusyError, StateError, StateUnavailableError
+from hermes_desktop.core.errors import (
+    BusyError,
+    StateError,
+    StateReadOnlyError,
+    StateUnavailableError,
+)
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.connection import Patience
 from hermes_desktop.state.maintenance.health import health_report
@@ -117,6 +123,69 @@ def test_a_full_disk(small_disk: Path) -> None:
         own.close()
     assert stored(path) == [*said, "later"]
     assert list_snapshots(small_disk / "snapshots") == ()
+
+
+def fill(filler: Path) -> None:
+    """Take the last byte of the disk."""
+    with filler.open("ab", buffering=0) as file:
+        for size in (65_536, 4_096, 1):
+            with contextlib.suppress(OSError):
+                while True:
+                    file.write(b"x" * size)
+
+
+def test_the_history_on_a_full_disk_can_be_read(small_disk: Path) -> None:
+    path = small_disk / "state.db"
+    with contextlib.closing(SessionDB(path)) as db:
+        db.create_session("a", "cli")
+        db.set_session_title("a", "Walrus")
+        db.append_message("a", "user", "the first question")
+    fill(small_disk / "filler")
+    for words, expected in (
+        (("list",), "Walrus"),
+        (("show", "a"), "the first question"),
+        (("search", "question"), "first"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "hermes_desktop", "sessions", *words],
+            env={**os.environ, "HERMES_HOME": str(small_disk)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert expected in done.stdout, done.stderr
+    with contextlib.closing(SessionDB(path)) as db:
+        assert "full" in db.condition.reason
+        assert [row["content"] for row in db.get_messages("a")] == ["the first question"]
+        with pytest.raises(StateReadOnlyError) as caught:
+            db.append_message("a", "user", "no room")
+        assert "full" in caught.value.detail
+        (small_disk / "filler").unlink()
+        db.append_message("a", "user", "later")
+    assert stored(path) == ["the first question", "later"]
+
+
+_KILLED = """
+import os, sys
+from hermes_desktop.state import SessionDB
+db = SessionDB(sys.argv[1])
+db.create_session("a", "cli")
+db.append_message("a", "user", "in the log")
+os._exit(1)
+"""
+
+
+def test_what_is_in_the_log_on_a_full_disk_is_not_left_out(small_disk: Path) -> None:
+    path = small_disk / "state.db"
+    subprocess.run([sys.executable, "-c", _KILLED, path], check=False)
+    small_disk.joinpath("state.db-shm").unlink()  # as after a restart of the machine
+    fill(small_disk / "filler")
+    with pytest.raises(StateError) as caught:
+        SessionDB(path)
+    assert caught.value.title == "The disk is full."
+    assert "state.db-wal" in caught.value.detail
+    (small_disk / "filler").unlink()
+    assert stored(path) == ["in the log"]
 
 
 def test_the_disk_fills_while_the_copy_for_the_trash_is_made(

@@ -42,7 +42,7 @@ def start(code: str, path: Path, *words: str) -> subprocess.Popen[str]:
 
 def run(code: str, path: Path, *words: str) -> None:
     process = start(code, path, *words)
-    process.communicate(timeout=50)
+    process.communicate(timeout=60)
     assert process.returncode == 0
 
 
@@ -71,7 +71,7 @@ def test_writers_lose_nothing(db: SessionDB, path: Path) -> None:
     for number in range(100):
         db.append_message("a", "user", f"own {number}")
     for writer in writers:
-        writer.communicate(timeout=50)
+        writer.communicate(timeout=60)
         assert writer.returncode == 0
     texts = [m["content"] for m in db.get_messages("a")]
     for label in ("one", "two", "three", "own"):
@@ -84,7 +84,7 @@ def test_processes_that_start_on_an_empty_home_make_one_file(path: Path) -> None
     code = "db.create_session(sys.argv[2], 'cli')\n"
     starters = [start(code, path, str(number)) for number in range(4)]
     for starter in starters:
-        starter.communicate(timeout=50)
+        starter.communicate(timeout=60)
         assert starter.returncode == 0
     with contextlib.closing(SessionDB(path)) as db:
         assert {row["id"] for row in db.search_sessions()} == {"0", "1", "2", "3"}
@@ -131,7 +131,7 @@ def test_a_process_killed_inside_a_write_leaves_the_file_sound(db: SessionDB, pa
     assert process.stdout.readline() == "inside\n"
     assert db.message_count() == 2  # readers do not wait for it
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=50)
+    process.communicate(timeout=60)
     assert db.get_session_title("a") is None
     db.append_message("a", "user", "going on")
     assert db.message_count() == 3

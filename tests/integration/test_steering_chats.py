@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.steering import split
 from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.core.events import TurnFinished, TurnStarted
+from hermes_desktop.core.text.stored_text import split_hints
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, RunningSettings
 from tests.fakes.command_gateway import KEY, CommandGateway, command_gateway
-from tests.fakes.gateway import ALLOWED, running_gateway, until
+from tests.fakes.gateway import ALLOWED, running_gateway
 from tests.fakes.socket_gateway import socket_gateway
 from tests.fakes.socket_platform import chat_server
 from tests.fakes.tool_stage import ToolStage, call
+from tests.support.waiting import until
 
 STEERING = replace(ALLOWED, running=RunningSettings(busy_input_mode="steer"))
 
@@ -65,9 +66,9 @@ async def test_the_running_turn_is_told_behind_its_next_tool(
         assert await chat.tell("/steer rather tea") == "I take that into account while I work."
         chat.gateway.model.hold.set()
         assert await running == "reply 2"
-        assert [split(each)[1] for each in results(chat)] == ["rather tea"]
+        assert [split_hints(each)[1] for each in results(chat)] == ["rather tea"]
         assert [event.prompt for event in chat.gateway.of(TurnStarted)] == ["long"]
-        await until(lambda: not chat.gateway.runner._queued_turns)
+        await until(lambda: not chat.gateway.runner.state.queued_turns)
 
 
 @pytest.mark.asyncio
@@ -80,7 +81,7 @@ async def test_what_no_tool_came_for_is_answered_next(tmp_path: Path, stage: Too
         await running
         await until(lambda: len(chat.gateway.of(TurnFinished)) == 2)
         assert chat.texts() == ["long", "reply 1", "rather tea", "reply 2"]
-        await until(lambda: not chat.gateway.runner._queued_turns)
+        await until(lambda: not chat.gateway.runner.state.queued_turns)
 
 
 @pytest.mark.asyncio
@@ -113,7 +114,7 @@ async def test_stop_drops_what_was_not_told_yet(tmp_path: Path, stage: ToolStage
         chat.gateway.model.hold.set()
         assert await chat.tell("and now?") == "reply 2"
         assert "rather tea" not in "".join(chat.texts())
-        assert not chat.gateway.runner._queued_turns
+        assert not chat.gateway.runner.state.queued_turns
 
 
 @pytest.mark.asyncio
@@ -130,7 +131,7 @@ async def test_every_message_steers_where_that_is_set(tmp_path: Path, stage: Too
         await running
         session_id = gateway.store.peek_session_id(KEY) or ""
         tools = [text for role, text in gateway.rows(session_id) if role == "tool"]
-        assert [split(each)[1] for each in tools] == ["one\n\ntwo"]
+        assert [split_hints(each)[1] for each in tools] == ["one\n\ntwo"]
         assert gateway.telegram.sent[0][1].startswith("I take that into account")
 
 
@@ -169,7 +170,7 @@ async def test_a_gateway_that_leaves_before_it_was_told_leaves_it_to_the_next(
         async with socket_gateway(tmp_path, chat.port) as gateway:
             gateway.runner.config = _steering(gateway.runner.config)
             kind = with_tools(stage)
-            gateway.runner.agent_factory.kind = kind  # type: ignore[union-attr]
+            gateway.runner.state.agent_factory.kind = kind  # type: ignore[union-attr]
             gateway.model.hold.clear()
             chat.say("long", id="m1")
             await until(gateway.model.asked.is_set)
@@ -204,9 +205,10 @@ async def test_at_random_each_message_is_told_once(
             tasks.append(gateway.telegram.receive(text))
             await asyncio.sleep(rng.random() * 0.012)
         await asyncio.gather(*tasks)
-        await until(lambda: not gateway.runner._queued_turns and not gateway.runner.is_busy(KEY))
-        await until(lambda: not len(gateway.runner._message_tasks))
+        state, chats = gateway.runner.state, gateway.runner.chats
+        await until(lambda: not state.queued_turns and not chats.is_busy(KEY))
+        await until(lambda: not len(state.message_tasks))
         rows = gateway.rows(gateway.store.peek_session_id(KEY) or "")
         told = "\n".join(text for role, text in rows if role in {"user", "tool"})
         assert {text: told.count(text) for text in messages} == dict.fromkeys(messages, 1)
-        assert not gateway.runner._tickets
+        assert not gateway.runner.parts.incoming.tickets

@@ -22,7 +22,7 @@ async def talk(telegram: BotApi, chat: int, chance: random.Random) -> None:
     for number in range(MESSAGES):
         words = f"question {chat}-{number}."
         await asyncio.to_thread(telegram.say, words, chat)
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(60):
             while not any(
                 words in each and "▉" not in each
                 for each in await asyncio.to_thread(telegram.texts, chat)
@@ -41,7 +41,7 @@ async def break_again_and_again(cable: Relay, chance: random.Random) -> None:
         cable.drop()
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("streams", [True, False])
 async def test_each_message_is_answered_and_no_answer_doubled_unsaid(
     tmp_path: Path, *, streams: bool

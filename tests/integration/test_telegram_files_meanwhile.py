@@ -70,9 +70,9 @@ async def test_a_download_that_takes_long_can_be_stopped(tmp_path: Path, words: 
         telegram.say("", document={"file_id": "report", "file_name": "a.txt"}, caption="read it")
         await stage.until(lambda: not telegram.cuts["report"])
         telegram.say(words)
-        await stage.until(telegram.texts, 5)
+        await stage.until(telegram.texts)
         telegram.say("and now?")
-        await stage.until(lambda: any("and now?" in each for each in telegram.texts()), 5)
+        await stage.until(lambda: any("and now?" in each for each in telegram.texts()))
         (request,) = stage.model.requests
         said = [message["content"] for message in request.messages if message["role"] == "user"]
         assert len(said) == 1

@@ -169,7 +169,7 @@ async def test_a_cut_connection_is_noticed_and_nothing_is_lost(
             await asyncio.sleep(0.3)  # so that its receipt is not cut off, too
             cable.forwards = False
             telegram.say("said into the dark")
-            await stage.until(lambda: stage.health().state != "connected", 15)
+            await stage.until(lambda: stage.health().state != "connected")
             cable.forwards = True
             cable.drop()
             await stage.connected()
@@ -195,7 +195,7 @@ async def test_another_poller_is_named(tmp_path: Path, telegram: BotApi) -> None
             await stage.services.gateway.start()
             await stage.until(lambda: stage.health().state == "retrying")
             assert "Another program asks for this bot's messages" in stage.health().detail
-            await stage.until(lambda: stage.health().state == "fatal", 40)
+            await stage.until(lambda: stage.health().state == "fatal")
     finally:
         stop.set()
         other.cancel()

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tests.fakes.model_server import text
 from tests.fakes.program import rows
 from tests.fakes.telegram_server import BOT, TelegramServer, telegram_server
 from tests.fakes.telegram_stage import TelegramStage, telegram_stage
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.asyncio
 
@@ -54,12 +55,6 @@ async def connected(
         yield adapter, events
     finally:
         await adapter.disconnect()
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 def is_idle(stage: TelegramStage) -> bool:
@@ -226,7 +221,7 @@ async def test_very_many_updates_at_once(tmp_path: Path) -> None:
         async with telegram_stage(
             tmp_path, telegram.base_url, extra=extra, display={"busy_input_mode": "queue"}
         ) as stage:
-            await stage.until(lambda: len(set(about_numbers(telegram))) == 300, 60)
+            await stage.until(lambda: len(set(about_numbers(telegram))) == 300)
             await stage.until(lambda: not telegram.updates)
             assert len(about_numbers(telegram)) == 300
 
@@ -306,7 +301,7 @@ async def test_a_download_that_drips_is_given_up(tmp_path: Path) -> None:
         async with connected(telegram, tmp_path, download_timeout=0.5) as (adapter, events):
             telegram.say("", document={"file_id": "report", "file_name": "a.txt"})
             await until(lambda: events)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 found = await adapter.with_media(events[0])
         assert found.text.endswith("could not be fetched: it took longer than 0.5 s.]")
         assert telegram.cuts["report"] == 4  # and not tried again
@@ -393,7 +388,7 @@ async def test_a_reply_whose_last_change_was_cut_off_stands_there_once(tmp_path:
         await stage.until(lambda: stage.finished)
         telegram.hangs_up = False
         await stage.connected()
-        await stage.until(lambda: any(each.endswith(words) for each in telegram.texts()), 40)
+        await stage.until(lambda: any(each.endswith(words) for each in telegram.texts()))
         await stage.until(lambda: len(telegram.texts()) == 1)
         growing = stage.home / "desktop" / "growing-replies.json"
         await stage.until(lambda: growing.read_text() == "[]")

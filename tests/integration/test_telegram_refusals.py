@@ -23,6 +23,7 @@ from tests.fakes.bot_api_emulator import TOKEN
 from tests.fakes.model_server import ends_early, text
 from tests.fakes.telegram_server import TelegramServer, telegram_server
 from tests.fakes.telegram_stage import TelegramStage, telegram_stage
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.asyncio
 
@@ -78,12 +79,6 @@ async def growing(folder: Path) -> AsyncIterator[tuple[TelegramServer, TelegramS
         telegram_stage(folder, telegram.base_url, streaming=STREAMING) as stage,
     ):
         yield telegram, stage
-
-
-async def until(condition: Any) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 async def test_a_wrong_token_is_refused_in_telegrams_words_and_never_shown(
@@ -288,7 +283,7 @@ async def test_a_failed_reply_says_so_below_what_stands_there(tmp_path: Path) ->
         long = "some words that were said before everything broke and nobody knew why"
         stage.model.script(*[ends_early(long)] * 8)
         telegram.say("count")
-        await stage.until(lambda: stage.finished, 40)
+        await stage.until(lambda: stage.finished)
         await stage.until(lambda: telegram.texts() and not any(
             "▉" in each for each in telegram.texts()))  # fmt: skip
         assert stage.finished[0].outcome == "failed"

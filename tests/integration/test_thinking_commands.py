@@ -14,8 +14,8 @@ from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from tests.fakes.agents import CHOICE
 from tests.fakes.command_gateway import KEY, command_gateway
-from tests.fakes.gateway import until
 from tests.fakes.model_server import ModelServer
+from tests.support.waiting import until
 
 
 def test_what_is_told_on_the_wire() -> None:
@@ -107,7 +107,7 @@ async def test_only_openai_answers_faster(tmp_path: Path) -> None:
         await chat.tell("/model m --provider openai")
         assert "Speed: fast" in await chat.tell("/fast fast")
         assert await chat.tell("/fast status") == "Speed: fast."
-        assert chat.gateway.runner.chosen_thinking(KEY) == {"service_tier": "fast"}
+        assert chat.gateway.runner.parts.reasoning.chosen(KEY) == {"service_tier": "fast"}
         await chat.tell("/model default")
         assert "Speed: normal. Fast was chosen, but" in await chat.tell("/fast status")
         await chat.tell("/model m --provider openai")
@@ -119,7 +119,7 @@ async def say(services: DesktopServices, text: str, session_id: str | None = Non
     ended: list[TurnFinished] = []
     leave = services.bus.subscribe(TurnFinished, ended.append)
     await services.chat.send(text, session_id=session_id)
-    await until(lambda: bool(ended), 30)
+    await until(lambda: bool(ended))
     leave()
     return ended[0]
 

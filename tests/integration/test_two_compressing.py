@@ -51,7 +51,7 @@ def go(program: "subprocess.Popen[str]") -> "subprocess.Popen[str]":
 
 
 def result_of(program: "subprocess.Popen[str]") -> Any:
-    said, _ = program.communicate(timeout=50)
+    said, _ = program.communicate(timeout=60)
     assert program.returncode == 0
     return json.loads(said)
 
@@ -104,14 +104,14 @@ def test_killed_while_the_summary_is_written_nothing_is_lost_and_it_can_be_done_
     with ModelServer(responder=hangs) as server:
         program = start(db.db_path, server.base_url, mode)
         go(program)
-        assert asked.wait(30)
+        assert asked.wait(60)
         assert db.get_compression_lock_holder(SID) is not None
         other = result_of(go(start(db.db_path, server.base_url, mode)))
         assert other[0] == "busy"
         assert f"Another program (process {program.pid}) has been at it for" in other[2]
         assert "If it was killed meanwhile, this waits 5 minutes at most." in other[2]
         program.send_signal(signal.SIGKILL)
-        program.communicate(timeout=20)
+        program.communicate(timeout=60)
     assert db.get_compression_lock_holder(SID) is None
     assert db.resolve_resume_session_id(SID) == SID
     assert len(db.get_messages(SID)) == 120

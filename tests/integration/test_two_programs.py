@@ -20,6 +20,7 @@ from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from tests.fakes import model_server
 from tests.fakes.model_server import ModelServer
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.two_processes, pytest.mark.slow]
 CHECKOUT = Path(__file__).parents[2]
@@ -45,13 +46,6 @@ class Window:
         return [
             f"{each['role']}: {each['content']}" for each in messages if each["role"] != "system"
         ]
-
-
-async def until(check: object, seconds: float = 20.0) -> None:
-    assert callable(check)
-    async with asyncio.timeout(seconds):
-        while not check():
-            await asyncio.sleep(0.01)
 
 
 @contextlib.asynccontextmanager

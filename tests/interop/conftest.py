@@ -57,7 +57,7 @@ class RealHermes:
             cwd=self.home.parent,
             capture_output=True,
             text=True,
-            timeout=50,
+            timeout=60,
             check=False,
         )
         assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ import pytest
 from hermes_desktop.gateway.identity.active_sessions import ActiveSessions
 from tests.interop.conftest import RealHermes
 
-BOUND_S = 40.0
+BOUND_S = 60.0
 
 
 @pytest.fixture

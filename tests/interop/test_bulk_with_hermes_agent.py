@@ -5,6 +5,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def both(home: Any, copy: Path, *calls: Call) -> tuple[list[Any], list[Any]]:
         env={"PYTHONPATH": str(_ROOT), "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=60,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -115,7 +116,7 @@ ORIGIN, CHAIN, PLAIN = "20260103_000001_dddddd", "20260102_000001_bbbbbb", "2026
     "name", [ORIGIN, CHAIN, "20260102_000000_bbbbbb", "20260103_000004_dddddd", "nobody"]
 )
 def test_deleting_one(home: Any, copy: Path, name: str) -> None:
-    ours, theirs = both(home, copy, call("delete_session", name))
+    ours, theirs = both(home, copy, call("delete_sessions", [name]))
     assert ours == theirs
     same_rows(home, copy)
 
@@ -124,30 +125,13 @@ def test_deleting_one(home: Any, copy: Path, name: str) -> None:
     "calls",
     [
         [call("delete_sessions", [ORIGIN, CHAIN, "nobody", ORIGIN])],
-        [call("count_empty_sessions"), call("delete_empty_sessions")],
-        [call("delete_session_if_empty", "20260101_000002_aaaaaa")],
-        [call("delete_session_if_empty", PLAIN)],
-        [call("prune_sessions", 90)],
-        [call("prune_sessions", None)],
-        [call("prune_sessions", 0, "cli", min_messages=3)],
         [call("delete_sessions", [PLAIN, None, "nobody"])],
-        [call("archive_sessions", model_like="MODEL")],
-        [call("archive_sessions", end_reason="cli_close", max_messages=3)],
-        [call("archive_sessions", 90), call("archive_sessions", 90)],
         [call("set_session_archived", CHAIN, True), call("set_session_archived", "nobody", True)],
         [call("set_session_archived", "20260102_000002_cccccc", True)],
         [call("prune_empty_ghost_sessions"), call("finalize_orphaned_compression_sessions")],
-        [call("clear_messages", PLAIN), call("clear_messages", "nobody")],
-        [call("has_archived_messages", "20260104_000003_eeeeee"),
-         call("has_archived_messages", PLAIN)],
-        [call("rebuild_fts"), call("optimize_fts"), call("get_meta", "k"),
-         call("set_meta", "k", "v"), call("get_meta", "k")],
+        [call("rebuild_fts"), call("optimize_fts")],
         [call("update_session_cwd", PLAIN, "/x", "main", None),
          call("update_session_cwd", PLAIN, "", "y", "/r"),
-         call("backfill_repo_roots", {"/x": "/x", "/home/u/one": "/home"}),
-         call("update_session_billing_route", PLAIN, provider="p", base_url="u"),
-         call("update_session_billing_route", PLAIN, provider="p", base_url="u", billing_mode="b"),
-         call("update_session_billing_route", PLAIN, provider="q", base_url="v"),
          call("update_session_meta", PLAIN, '{"a": 1}', "m2"),
          call("record_auxiliary_usage", PLAIN, "vision", input_tokens=3, estimated_cost_usd=0.1),
          call("record_auxiliary_usage", PLAIN, "vision", model="x", billing_provider="p")],
@@ -184,14 +168,19 @@ def test_what_hermes_keeps_is_kept(home: Any, copy: Path) -> None:
             candidates = call("list_prune_candidates", days)
             ((their,),) = (home.script("work_on_home.py", str(home.state_db), "hermes_state",
                                        json.dumps([candidates])),)  # fmt: skip
-            mine = {row["id"] for row in db.list_prune_candidates(days)}
+            mine = {each.id for each in db.candidates(unused(days))}
             assert mine < {row["id"] for row in their}
         home.command("sessions", "prune", "--older-than", "90d", "--yes")
         with contextlib.closing(sqlite3.connect(home.state_db)) as conn:
             kept = {row[0] for row in conn.execute("SELECT id FROM sessions")}
         assert PLAIN not in kept  # a pin of ours means nothing there, as one is told
-        db.prune_sessions(90, archived=False)
+        db.prune(unused(90, archived=False))
         assert kept < {row["id"] for row in db.search_sessions(limit=999)}
+
+
+def unused(days: float | None, **conditions: Any) -> SessionFilter:
+    before = None if days is None else time.time() - days * 86_400
+    return SessionFilter(idle_before=before, **conditions)
 
 
 def test_previews_of_bulk_work(home: Any, copy: Path) -> None:
@@ -217,10 +206,17 @@ def test_previews_of_bulk_work(home: Any, copy: Path) -> None:
         {"max_tool_calls": 0},
         {"archived": True},
         {"archived": False},
-        {"colour": "red"},
     ]
-    calls = [call("list_prune_candidates", **each) for each in filters]
-    ours, theirs = both(home, copy, *calls)
+    calls = json.dumps([call("list_prune_candidates", **each) for each in filters])
+    theirs = home.script("work_on_home.py", str(home.state_db), "hermes_state", calls)
+    with contextlib.closing(SessionDB(copy)) as db:
+        ours = [
+            [found.as_row() for found in db.candidates(unused(**{"days": None, **each}))]
+            for each in (
+                {name.replace("older_than_days", "days"): value for name, value in one.items()}
+                for one in filters
+            )
+        ]
     for each, our, their in zip(filters, ours, theirs, strict=True):
         if each == {"end_reason": "compression"}:  # their conversations go on in other sessions
             assert our == [] != their
@@ -234,22 +230,9 @@ def in_order(found: Any) -> Any:
 
 def test_windows_and_lists(home: Any, copy: Path) -> None:
     with contextlib.closing(SessionDB(copy)) as db:
-        every = {
-            row["id"]: db.get_messages(row["id"], True) for row in db.search_sessions(limit=99)
-        }
+        every = [row["id"] for row in db.search_sessions(limit=99)]
     calls = [call("list_recent_user_messages", name) for name in every]
     calls += [call("list_recent_user_messages", name, 2, True) for name in every]
-    calls += [call("get_ancestor_display_prefix", name) for name in every]
-    calls += [call("get_resume_conversations", name) for name in every]
-    for name, messages in every.items():
-        for message in messages:
-            calls.append(call("get_messages_around", name, message["id"], 1))
-            if name != _PICTURE:  # how it ended: pictures count there, for us only
-                calls.append(call("get_anchored_view", name, message["id"], 1, 2))
-    calls += [call("get_messages_around", PLAIN, 999), call("get_anchored_view", PLAIN, 999)]
-    calls += [call("search_sessions_by_id", text) for text in ("bbb", "_0000", "", "EEE")]
-    calls += [call("search_sessions_by_id", text, 99) for text in ("2", "2026", PLAIN, "cron_x_1")]
-    calls += [call("search_sessions_by_id", "ddd", include_archived=False)]
     calls += [call("get_messages_as_conversation", name, repair_alternation=True) for name in every]
     for database in (home.state_db, copy):
         with contextlib.closing(sqlite3.connect(database)) as conn:
@@ -260,15 +243,12 @@ def test_windows_and_lists(home: Any, copy: Path) -> None:
     ours, theirs = both(home, copy, *calls)
     for question, our, their in zip(calls, ours, theirs, strict=True):
         assert our == their, question
-    (ours,), (theirs,) = both(home, copy, call("distinct_session_cwds"))
-    assert sorted(ours, key=str) == sorted(theirs, key=str)
 
 
 def test_exports(home: Any, copy: Path, tmp_path: Path) -> None:
     with contextlib.closing(SessionDB(copy)) as db:
         names = [row["id"] for row in db.search_sessions(limit=99)]
-        calls = [call("export_session", name) for name in (*names, "nobody")]
-        calls += [call("export_session_lineage", name) for name in (*names, "nobody")]
+        calls = [call("export_session_lineage", name) for name in (*names, "nobody")]
         calls += [call("export_all"), call("export_all", "telegram")]
         ours, theirs = both(home, copy, *calls)
         for question, our, their in zip(calls, ours, theirs, strict=True):
@@ -325,15 +305,7 @@ def test_chats_and_locks(home: Any, copy: Path) -> None:
         call("find_latest_gateway_session_for_peer", source="TELEGRAM", session_key="K"),
         call("find_latest_gateway_session_for_peer", source="telegram", session_key="no", **peer),
         call("find_latest_gateway_session_for_peer", source="telegram", **peer),
-        *(call("find_session_by_origin", platform="Telegram", **question) for question in (
-            {"chat_id": "c"}, {"chat_id": "c", "user_id": "u"}, {"chat_id": "c", "user_id": "z"},
-            {"chat_id": "5"}, {"chat_id": "c", "thread_id": "t"}, {"chat_id": ""})),
-        call("list_gateway_sessions"),
-        call("list_gateway_sessions", platform="TELEGRAM", active_only=False),
         call("set_expiry_finalized", "t1"),
-        call("save_gateway_routing_entry", "k", '{"a": 1}', scope="s"),
-        call("replace_gateway_routing_entries", {"q": "{}", "r": "{}"}, scope="s"),
-        call("delete_gateway_routing_entries", ["q", "no"], scope="s"),
         call("load_gateway_routing_entries", scope="s"),
         call("load_gateway_routing_entries"),
         *(call("request_handoff", name, "telegram") for name in ("t1", "t1", "nobody", PLAIN)),
@@ -382,12 +354,12 @@ def our_store(copy: Path) -> Iterator[SessionDB]:
     ("words", "ours"),
     [
         (("rename", PLAIN, "New", "name"), lambda db: db.set_session_title(PLAIN, "New name")),
-        (("delete", ORIGIN, "--yes"), lambda db: db.delete_session(ORIGIN)),
+        (("delete", ORIGIN, "--yes"), lambda db: db.delete_sessions([ORIGIN])),
         (
             ("prune", "--older-than", "90d", "--yes"),
-            lambda db: db.prune_sessions(90, archived=False),
+            lambda db: db.prune(unused(90, archived=False)),
         ),
-        (("prune", "--yes"), lambda db: db.prune_sessions(90, archived=False)),
+        (("prune", "--yes"), lambda db: db.prune(unused(90, archived=False))),
         (
             ("prune", "--source", "telegram", "--yes"),
             lambda db: db.prune(SessionFilter(source="telegram", archived=False)),

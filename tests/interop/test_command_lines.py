@@ -174,4 +174,4 @@ def test_a_snapshot_and_upkeep(home: Any, program: Program) -> None:
     assert agree(home, program) == listed
     done(program, "optimize")
     assert agree(home, program) == listed
-    assert done(program, "health", "--full").out.endswith("All is well.\n")
+    assert done(program, "health", "--full").out.endswith("No problems found.\n")

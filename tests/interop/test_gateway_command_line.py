@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.identity import wait_until
 from tests.fakes.island import Island
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes]
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ class Headless:
         self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        wait_until(lambda: "Ctrl-C ends it." in self.said or self.process.poll() is not None)
+        wait_until(lambda: "Press Ctrl-C to stop." in self.said or self.process.poll() is not None)
         assert self.process.poll() is None, self.said
         self.pid = int((island.file("gateway.pid") or {})["pid"])
 
@@ -40,16 +40,16 @@ class Headless:
             self.lines.append(line)
 
     def ended(self) -> int:
-        code = self.process.wait(40)
-        self._reader.join(10)
+        code = self.process.wait(60)
+        self._reader.join(60)
         return code
 
     def close(self) -> None:
         if self.process.poll() is None:
             assert self.process.stdin is not None
             self.process.terminate()  # nsenter's; the namespace takes the rest with it
-            self.process.wait(20)
-        self._reader.join(10)
+            self.process.wait(60)
+        self._reader.join(60)
         self.process.stdout.close()  # type: ignore[union-attr]
         self.process.stdin.close()  # type: ignore[union-attr]
 
@@ -63,7 +63,7 @@ def headless(island: Island) -> Iterator[Headless]:
 
 def ours(island: Island, *words: str) -> tuple[int, str]:
     process = island.start(*OURS, "gateway", *words, PYTHONPATH=str(ROOT))
-    out, _ = process.communicate(timeout=50)
+    out, _ = process.communicate(timeout=60)
     return process.returncode, out
 
 
@@ -117,7 +117,7 @@ def test_the_gateway_of_hermes_is_seen_let_be_and_stopped_on_request(island: Isl
 
         code, refused = ours(island, "run")
         assert code == 1
-        assert f"It is hermes gateway, process {real}, and runs for" in refused
+        assert f"It is hermes gateway, process {real}, running for" in refused
         code, said = ours(island, "status")
         assert (code, said.splitlines()[0]) == (0, "Gateway: hermes gateway")
         code, said = ours(island, "stop", "--dry-run")

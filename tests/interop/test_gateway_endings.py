@@ -10,8 +10,8 @@ import pytest
 
 from hermes_desktop.services.hosting.hosting_return import TAKE_UP_AFTER_S
 from hermes_desktop.services.hosting.hosting_words import OTHER_CRASHED, OTHER_STOPPED
-from tests.fakes.identity import wait_until
 from tests.fakes.island import Hosted, Island
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes]
 
@@ -65,7 +65,7 @@ def test_a_restart_is_followed_and_its_end_is_left_to_a_person(
 ) -> None:
     first = island.real_pid()
     with island.real_gateway("restart"):
-        real = wait_until(lambda: island.real_pid(but=first or 0), seconds=40)
+        real = wait_until(lambda: island.real_pid(but=first or 0))
         wait_until(lambda: (watching.status()["other"] or {}).get("pid") == real)
         send(island, signal.SIGKILL)
 

@@ -14,8 +14,8 @@ import pytest
 
 from hermes_desktop.services.hosting.hosting_words import OTHER_STOPPED
 from hermes_desktop.state import SessionDB
-from tests.fakes.identity import wait_until
 from tests.fakes.island import Hosted, Island
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes]
 
@@ -138,7 +138,7 @@ def test_a_restart_by_the_command_line_starts_theirs_and_ours_stays_off(island: 
     pid = int(ours.reach("running")["pid"])
 
     with island.without_platforms(), island.real_gateway("restart"):
-        wait_until(lambda: island.real_pid(but=pid), seconds=40)
+        wait_until(lambda: island.real_pid(but=pid))
         ours.reach("attached")
         assert island.hermes("gateway", "stop")[0] == 0
         wait_until(lambda: ours.status()["detail"] == OTHER_STOPPED)
@@ -156,9 +156,9 @@ def test_an_update_restarts_ours_by_a_signal_and_starts_no_other(island: Island)
         "serving": {str(pid): "default"},
         "modes": {str(pid): "external-supervisor"},
     }
-    island.start("kill", "-USR1", str(pid)).communicate(timeout=10)
+    island.start("kill", "-USR1", str(pid)).communicate(timeout=60)
 
-    renewed = wait_until(lambda: _running_but(ours, pid), seconds=15)
+    renewed = wait_until(lambda: _running_but(ours, pid))
     assert f"PID: {renewed}" in island.hermes("gateway", "status")[1]
     time.sleep(1.0)
     assert not island.pids_of("gateway")
@@ -197,12 +197,12 @@ def test_with_a_service_a_person_must_insist_and_the_note_alone_stops_it(
     programs = f"{service.parents[2] / 'bin'}:{island.environment()['PATH']}"
     name = str(island.python.parent / "hermes")
     stop = island.start(name, "gateway", "stop", PATH=programs, XDG_RUNTIME_DIR="/tmp")
-    stop.communicate(timeout=50)
+    stop.communicate(timeout=60)
 
     assert "command line" in ours.reach("stopped", seconds=10)["detail"]
     # A restart is left to the service.
     status = ours.ask("insist", "done")
-    island.start("kill", "-USR1", str(status["pid"])).communicate(timeout=10)
+    island.start("kill", "-USR1", str(status["pid"])).communicate(timeout=60)
     ours.reach("stopped", seconds=10)
     time.sleep(1.0)
     assert ours.status()["state"] == "stopped"

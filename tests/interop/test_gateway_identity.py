@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from hermes_desktop.gateway.identity.scheduled_work import ScheduledWork, scheduled_work
-from tests.fakes.identity import wait_until
 from tests.fakes.island import SCRIPTS, Island
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes]
 
@@ -48,7 +48,7 @@ def test_claims_survive_those_who_ask_all_the_time(island: Island) -> None:
         assert island.file("gateway.pid")["pid"] == island.file("gateway.lock")["pid"] == pid
         assert holder.ask("release", "released")["value"]
     for process in asking:
-        assert int(process.communicate(timeout=50)[0].splitlines()[-1]) > 100
+        assert int(process.communicate(timeout=60)[0].splitlines()[-1]) > 100
 
 
 @pytest.mark.parametrize(("drain", "longest"), [("0.5", 6.0), ("never", 14.0)])
@@ -114,7 +114,7 @@ def test_restart_starts_the_real_one_and_ours_waits_for_a_person(island: Island)
 
     with island.real_gateway("restart"):
         assert holder.expect("StopRequested")["kind"] == "stop"
-        wait_until(lambda: island.real_pid(but=pid), seconds=40)
+        wait_until(lambda: island.real_pid(but=pid))
         wait_until(lambda: holder.state() == "attached")
         assert island.hermes("gateway", "stop")[0] == 0
         wait_until(lambda: holder.state() == "free")
@@ -126,10 +126,10 @@ def test_a_restart_signal_comes_back_with_a_new_process(island: Island) -> None:
     holder = island.holder()
     pid = holder.hold()
 
-    island.start("kill", "-USR1", str(pid)).communicate(timeout=10)
+    island.start("kill", "-USR1", str(pid)).communicate(timeout=60)
 
     assert holder.expect("StopRequested")["kind"] == "restart"
-    renewed = int(holder.expect("Claimed", seconds=15)["record"][0])
+    renewed = int(holder.expect("Claimed", seconds=60)["record"][0])
     assert renewed != pid
     assert f"PID: {renewed}" in island.hermes("gateway", "status")[1]
 

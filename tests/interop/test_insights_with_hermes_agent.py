@@ -13,7 +13,7 @@ from hermes_desktop.state.maintenance.insights import insights
 from tests.fakes.program import Program
 from tests.interop.conftest import RealHermes
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 TOOLS = ("terminal", "read_file", "web_fetch")
 MODELS = ("model-a", "model-b", "model-c")

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.compression.compression_plan import MARK
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
 from hermes_desktop.agent.compression.compression_turn import ContextLimiter
 from hermes_desktop.agent.compression.context_compression import Compactor
@@ -20,6 +19,7 @@ from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.text.stored_text import SUMMARY_MARK
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, Recorded, Reply, text
 from tests.fakes.narrow_model import NarrowModel
@@ -69,7 +69,7 @@ def ours(hermes: RealHermes, *words: str) -> str:
         env={**hermes.environment(), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=60,
         check=True,
     )
     return done.stdout
@@ -120,7 +120,7 @@ def test_each_is_one_row_there_and_here_and_goes_on_by_either_program(hermes: An
             for told in (asked[-2], asked[-1]):
                 words = [str(each["content"]) for each in told if each["role"] != "system"]
                 assert words[0].startswith("This is number 0 of many.")
-                assert sum(MARK in each for each in words) == 1
+                assert sum(SUMMARY_MARK in each for each in words) == 1
                 assert sum("This is number 1999 of many." in each for each in words) == 1
             said = [row["content"] for row in db.get_messages(last[name]) if row["role"] == "user"]
             assert said[-2:] == ["And there?", "And here?"]

@@ -8,7 +8,7 @@ from tests.fakes.program import Program
 from tests.interop.conftest import RealHermes, choose_model
 from tests.interop.test_rpc_with_hermes_agent import TheirProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(300)]
 
 
 @pytest.fixture

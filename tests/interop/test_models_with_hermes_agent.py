@@ -57,7 +57,7 @@ def refusing() -> Iterator[ModelServer]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("case", CASES)
 def test_who_is_asked(
     case: str,

@@ -45,7 +45,7 @@ def test_after_our_writing(hermes: Any, journal: str) -> None:
         db.create_session("ours", "cli")
         db.append_message("ours", "user", "about walruses")
         assert db.set_session_title("ours", "From here")
-        assert db.delete_session("s_unread")
+        assert db.delete_sessions(["s_unread"])
     assert shape(hermes.state_db) == layout
     listed = hermes.command("sessions", "list")
     assert "From here" in listed

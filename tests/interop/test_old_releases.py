@@ -90,7 +90,7 @@ def test_a_file_of_theirs_is_written_by_both(old_home: Any) -> None:
         assert len(mine["found"]) == 6
         assert mine["export"].keys() == theirs["export"].keys()
         assert mine["titles"] == theirs["titles"]
-        db.delete_session("20250101_000001_aaaaaa")
+        db.delete_sessions(["20250101_000001_aaaaaa"])
         assert len(ours(db)["export"]) == 3
     assert facts(path) == (version, True)
     assert len(old_home.script("observe_old_home.py", str(path))["export"]) == 3

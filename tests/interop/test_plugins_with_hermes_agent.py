@@ -92,7 +92,7 @@ def test_both_tell_the_same_plugin_and_the_same_programs(
         cwd=hermes.home.parent,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=60,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.model_server import ModelServer, Recorded
 from tests.interop.conftest import RealHermes, choose_model
 
-pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[2]
 THEIRS = "You are Hermes Agent"

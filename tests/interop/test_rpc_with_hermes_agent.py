@@ -12,7 +12,7 @@ from tests.fakes.program import Program
 from tests.fakes.rpc_client import PATIENCE_S, RpcClient, RpcProcess
 from tests.interop.conftest import RealHermes, choose_model
 
-pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(300)]
 
 
 class TheirProcess(RpcClient):

@@ -125,7 +125,7 @@ def test_both_take_a_chat_up_again_from_the_conversations_alone(home: Home) -> N
     home.db.append_message(entry.session_id, "user", "hello")
     for forget in (True, False):
         home.mirror.unlink()
-        home.db.delete_gateway_routing_entries([KEY], scope=str(home.sessions.resolve()))
+        home.db.save_routing_changes(scope=str(home.sessions.resolve()), changed={}, removed=[KEY])
         if forget:
             found = home.theirs(("get_or_create_session", [PHONE.to_dict()]))["answers"][0]
             assert found["session_id"] == entry.session_id

@@ -8,9 +8,9 @@ import pytest
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.paths import resolve_paths
 from hermes_desktop.services.secrets.secret_access import open_secrets
-from hermes_desktop.services.secrets.secrets_book import SecretsBook
+from hermes_desktop.services.secrets.secrets_repository import SecretsRepository
 from hermes_desktop.services.settings.gateway_settings import load_gateway_config
-from hermes_desktop.services.settings.settings_book import Change, SettingsBook
+from hermes_desktop.services.settings.settings_repository import Change, SettingsRepository
 from hermes_desktop.settings.env_file import read_env_file
 from tests.fakes.config_corpus import BASES
 
@@ -31,9 +31,9 @@ CHANGES = [
 ]
 
 
-def book(hermes: Any) -> SettingsBook:
+def book(hermes: Any) -> SettingsRepository:
     environ = hermes.environment()
-    return SettingsBook(resolve_paths(environ), environ, SystemClock())
+    return SettingsRepository(resolve_paths(environ), environ, SystemClock())
 
 
 def both_read(hermes: Any) -> tuple[Any, Any]:
@@ -113,7 +113,7 @@ def test_env_files_are_read_as_the_command_reads_them(hermes: Any) -> None:
 def test_a_secret_put_back_into_env_is_found_by_hermes(hermes: Any) -> None:
     environ = hermes.environment()
     paths, clock = resolve_paths(environ), SystemClock()
-    secrets = SecretsBook(paths, environ, open_secrets(paths, clock), clock)
+    secrets = SecretsRepository(paths, environ, open_secrets(paths, clock), clock)
     secrets.keep("TELEGRAM_BOT_TOKEN", "123456:a value $with 'signs", plain=True)
     assert "telegram" not in both_read(hermes)[1]["platforms"]
     with pytest.raises(Exception, match="different ways"):

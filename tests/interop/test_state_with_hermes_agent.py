@@ -218,7 +218,7 @@ def test_four_writers_lose_nothing(home: Any) -> None:
         )
         for label in ("theirs-1", "theirs-2")
     ]
-    assert [writer.wait(timeout=50) for writer in writers] == [0, 0, 0, 0]
+    assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0, 0]
     with contextlib.closing(SessionDB(path)) as db:
         texts = [m["content"] for m in db.get_messages(name)]
         row = db.get_session(name) or {}

@@ -16,7 +16,7 @@ from tests.fakes.tcp_relay import Relay, relay
 from tests.fakes.telegram_stage import TelegramStage, telegram_stage
 from tests.interop.conftest import RealHermes
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.two_processes, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio, pytest.mark.two_processes, pytest.mark.timeout(300)]
 
 STREAMING = {"enabled": True, "edit_interval": 0.1, "buffer_threshold": 4}
 WHO = 66
@@ -33,8 +33,8 @@ class Talk:
     def texts(self) -> list[str]:
         return self.telegram.texts(WHO)
 
-    async def until_said(self, words: str, seconds: float = 30.0) -> None:
-        await self.stage.until(lambda: any(words in each for each in self.texts()), seconds)
+    async def until_said(self, words: str) -> None:
+        await self.stage.until(lambda: any(words in each for each in self.texts()))
         await self.stage.until(lambda: self.stage.services.gateway.look().running_turns == 0)
 
     async def says(self, words: str, answer: str) -> None:
@@ -85,7 +85,7 @@ class Talk:
         self.cable.forwards = False
         self.stage.model.script(text("I heard it late."))
         self.telegram.say("Said into the dark.", chat=WHO)
-        await self.stage.until(lambda: self.stage.health().state != "connected", 15)
+        await self.stage.until(lambda: self.stage.health().state != "connected")
         self.cable.forwards = True
         self.cable.drop()
         await self.stage.connected()

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from tests.fakes.bot_api_emulator import TOKEN, BotApi, bot_api
 from tests.fakes.model_server import ModelServer
 from tests.fakes.telegram_stage import telegram_config, telegram_stage
 from tests.interop.conftest import RealHermes
+from tests.support.waiting import wait_until
 
 FORUM = {"id": -1005, "type": "supergroup", "title": "Forum", "is_forum": True}
 GROUP = {"id": -1006, "type": "supergroup", "title": "Group"}
@@ -31,13 +32,6 @@ PERSON = {"id": 42, "is_bot": False, "first_name": "Ann"}
 def message(number: int, chat: dict[str, Any], **more: Any) -> dict[str, Any]:
     told = {"message_id": number, "date": int(time.time()), "chat": chat, "from": PERSON}
     return told | {"text": f"message {number}"} | more
-
-
-def until(condition: Callable[[], object], seconds: float = 45.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 @contextlib.contextmanager
@@ -65,11 +59,11 @@ def real_gateway(hermes: RealHermes, telegram: BotApi, model: ModelServer) -> It
         yield
     finally:
         program.terminate()
-        program.wait(30)
+        program.wait(60)
 
 
 @pytest.mark.asyncio
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 async def test_one_goes_on_where_the_other_was(hermes_python: Path, tmp_path: Path) -> None:
     hermes = RealHermes(hermes_python, tmp_path / "home")
     hermes.home.mkdir(mode=0o700)
@@ -83,11 +77,11 @@ async def test_one_goes_on_where_the_other_was(hermes_python: Path, tmp_path: Pa
     ]
     with bot_api() as telegram:
         with ModelServer() as model, real_gateway(hermes, telegram, model):
-            until(lambda: telegram.calls("setMyCommands"))  # it forgets what came before
+            wait_until(lambda: telegram.calls("setMyCommands"))  # it forgets what came before
             for each in sent:
                 telegram.update(message=each)
             chats = (42, FORUM["id"], GROUP["id"])
-            until(lambda: all(any("You said" in t for t in telegram.texts(c)) for c in chats))
+            wait_until(lambda: all(any("You said" in t for t in telegram.texts(c)) for c in chats))
         theirs = json.loads((hermes.home / "sessions" / "sessions.json").read_text())
         (hermes.home / ".env").unlink()
         async with telegram_stage(tmp_path, telegram.base_url) as stage:

@@ -13,7 +13,7 @@ from tests.fakes.model_server import ModelServer, Recorded, Reply, echo
 from tests.fakes.program import Program, said
 from tests.interop.conftest import RealHermes, choose_model
 
-pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(300)]
 
 SID = "20260304_120000_abcdef"
 
@@ -63,7 +63,7 @@ def test_chat_waits_for_a_running_turn_of_hermes(
     chat = Program(hermes.home).start("chat", "-q", "Ours?", "--resume", SID)
     assert chat.stderr is not None
     line = chat.stderr.readline().decode()
-    assert line.startswith("Waiting, 5:00 min at most: “Theirs?” got its latest news")
+    assert line.startswith("Waiting up to 5:00 min: “Theirs?” got its latest news")
     assert f"(process {running.pid}) may be at it" in line
     may.set()
     out, err = chat.communicate(timeout=60)

@@ -66,7 +66,7 @@ def start(hermes: RealHermes, who: str) -> "subprocess.Popen[bytes]":
 
 @pytest.mark.slow
 @pytest.mark.two_processes
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("first", "in_place", "killed"),
     [

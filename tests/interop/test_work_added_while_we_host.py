@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.identity import wait_until
 from tests.fakes.island import Hosted, Island
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes]
 _ROOT = Path(__file__).parents[2]
@@ -28,7 +28,7 @@ def until_undone(ours: Hosted, jobs: list[str], cards: int) -> None:
 def our_status(island: Island, *words: str) -> str:
     command = (sys.executable, "-m", "hermes_desktop", "gateway", "status", *words)
     process = island.start(*command, PYTHONPATH=str(_ROOT))
-    return process.communicate(timeout=50)[0]
+    return process.communicate(timeout=60)[0]
 
 
 def create(island: Island, *words: str) -> str:

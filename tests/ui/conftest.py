@@ -23,6 +23,7 @@ from hermes_desktop.ui.start.application import DesktopLoop
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
+from tests.fakes.tracked_objects import tracked_of
 
 
 def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item):
@@ -66,8 +67,7 @@ def _assert_ended(threads: set[threading.Thread]) -> None:
 
 
 def _active_timers() -> list[QTimer]:
-    found = (entry for entry in gc.get_objects() if isinstance(entry, QTimer))
-    return [timer for timer in found if isValid(timer) and timer.isActive()]
+    return [timer for timer in tracked_of(QTimer) if isValid(timer) and timer.isActive()]
 
 
 @pytest.fixture

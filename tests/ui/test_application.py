@@ -44,7 +44,7 @@ def test_watchdog_names_what_held_the_loop(qapp) -> None:
 @pytest.mark.asyncio
 async def test_quit_event_becomes_a_request(qapp, qtbot) -> None:
     events = ApplicationFilter(qapp)
-    with qtbot.waitSignal(events.quit_requested, timeout=1000):
+    with qtbot.waitSignal(events.quit_requested, timeout=60_000):
         QCoreApplication.postEvent(qapp, QEvent(QEvent.Type.Quit))
         await asyncio.sleep(0.05)
     qapp.removeEventFilter(events)

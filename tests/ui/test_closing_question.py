@@ -34,6 +34,6 @@ def test_closing_ends_the_program_where_that_is_set(parent, qtbot) -> None:
     assert not parent.isVisible()
     parent.show()
     rules.keeps_running = False
-    with qtbot.waitSignal(rules.quit_wanted):
+    with qtbot.waitSignal(rules.quit_wanted, timeout=60_000):
         rules.close_wanted()
     assert parent.isVisible()  # until the program has ended

@@ -62,11 +62,11 @@ class Sandbox:
 
     def run(self, *arguments: str, **environment: str) -> tuple[int, str]:
         process = self.start(*arguments, **environment)
-        out, err = process.communicate(timeout=50)
+        out, err = process.communicate(timeout=60)
         return process.returncode, out + err
 
     def wait_until_it_listens(self) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             for path in self.runtime.glob("*.socket"):
                 with socket.socket(socket.AF_UNIX) as probe:
@@ -77,7 +77,7 @@ class Sandbox:
 
     def gateway_when(self, *, running: bool) -> dict[str, Any]:
         """What ``gateway status`` says once there is one that runs, or none."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             code, output = self.run("gateway", "status", "--json")
             (found,) = json.loads(output)
@@ -89,7 +89,7 @@ class Sandbox:
     def wait_until_it_takes_signals(self, process: "subprocess.Popen[str]") -> None:
         """Before that a signal ends Python, not the program."""
         status = Path(f"/proc/{process.pid}/status")
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             caught = re.search(r"^SigCgt:\s*(\w+)$", status.read_text(), re.MULTILINE)
             if caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
@@ -139,7 +139,7 @@ def test_a_signal_ends_it_in_order(sandbox: Sandbox, number: signal.Signals) -> 
     process = sandbox.start()
     sandbox.wait_until_it_listens()
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out + err) == (0, "")
     assert (sandbox.home / "state.db").is_file()
     assert (sandbox.home / "desktop" / "window.ini").is_file()
@@ -154,7 +154,7 @@ def test_a_second_start_only_shows_the_first(sandbox: Sandbox) -> None:
     assert sandbox.run() == (0, "")
     assert first.poll() is None
     first.send_signal(signal.SIGTERM)
-    first.communicate(timeout=30)
+    first.communicate(timeout=60)
     assert first.returncode == 0
 
 
@@ -168,7 +168,7 @@ def test_a_home_that_cannot_be_opened_is_explained_and_not_touched(sandbox: Sand
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(1.0)  # the window with the explanation stands
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
     assert store.read_bytes() == before
 
@@ -187,7 +187,7 @@ def test_the_command_line_sees_its_gateway_and_stops_that_alone(sandbox: Sandbox
     assert sandbox.gateway_when(running=False)["exit_reason"] is None
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
 
 

@@ -25,8 +25,9 @@ from hermes_desktop.ui.start.garbage_collection import (
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls
 from hermes_desktop.ui.widgets.main_thread import MainThreadCalls
 from tests.fakes.clock import MovableClock
+from tests.support.waiting import until
 
-BOUND_S = 10.0
+BOUND_S = 60.0
 
 
 class Deaths:
@@ -93,12 +94,6 @@ def collector(qapp: QApplication) -> Iterator[tuple[MainThreadCollector, Movable
     made = MainThreadCollector(qapp, clock)
     yield made, clock
     made.close()
-
-
-async def until(check: Any) -> None:
-    async with asyncio.timeout(BOUND_S):
-        while not check():
-            await asyncio.sleep(0.01)
 
 
 def allocate(count: int) -> int:
@@ -208,9 +203,9 @@ def test_what_the_person_does_is_seen(qtbot: Any, qapp: QApplication) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     window.show()
-    with qtbot.waitSignal(events.input_seen, timeout=1_000):
+    with qtbot.waitSignal(events.input_seen, timeout=60_000):
         QTest.keyClick(window, Qt.Key.Key_A)
-    with qtbot.waitSignal(events.input_seen, timeout=1_000):
+    with qtbot.waitSignal(events.input_seen, timeout=60_000):
         QTest.mouseMove(window, QPoint(20, 20))
         QTest.mousePress(window, Qt.MouseButton.LeftButton)
     with qtbot.assertNotEmitted(events.input_seen):
@@ -349,10 +344,10 @@ def test_a_page_that_is_deleted_while_the_worker_works(
         calls.run(lambda: (begun.set(), go.wait(BOUND_S)), lambda _: widget.objectName())
 
     start(calls, deaths.tracked())
-    qtbot.waitUntil(begun.is_set)
+    qtbot.waitUntil(begun.is_set, timeout=60_000)
     calls.deleteLater()
     QApplication.sendPostedEvents(calls, QEvent.Type.DeferredDelete)
     del calls
     go.set()
-    qtbot.waitUntil(lambda: bool(deaths.threads))
+    qtbot.waitUntil(lambda: bool(deaths.threads), timeout=60_000)
     assert deaths.threads == ["MainThread"]

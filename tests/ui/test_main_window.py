@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -22,6 +23,7 @@ from hermes_desktop.ui.shell.window_memory import WindowSettings
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
+from tests.support.waiting import until
 
 SCREENS = Path(__file__).parents[2] / ".ci" / "out" / "screens"
 
@@ -75,10 +77,8 @@ class Stage:
         rows = (self.model.summary_at(self.model.index(r, 0)) for r in range(self.model.rowCount()))
         return [row for row in rows if row is not None][number]
 
-    async def until(self, condition, within_s: float = 10.0) -> None:
-        async with asyncio.timeout(within_s):
-            while not condition():
-                await asyncio.sleep(0.01)
+    async def until(self, condition: Callable[[], object]) -> None:
+        await until(condition)
 
     def open_dialogs(self) -> list[QDialog]:
         return [

@@ -52,7 +52,7 @@ def test_an_error_stays_in_front_of_later_notes(strip) -> None:
 
 def test_closing_tells_which(qtbot, strip) -> None:
     strip.show_notice(error("a"))
-    with qtbot.waitSignal(strip.closed) as closed:
+    with qtbot.waitSignal(strip.closed, timeout=60_000) as closed:
         strip.findChild(QToolButton).click()
     assert closed.args == ["a"]
     assert not strip.isVisible()

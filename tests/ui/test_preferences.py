@@ -110,7 +110,7 @@ def test_a_platform_is_told_of_once_and_after_a_while(stage: Stage, qtbot: QtBot
     assert stage.told == [("Telegram is not reachable", "It said no.")]
     stage.platforms(("discord", "retrying"))
     assert len(stage.told) == 1
-    qtbot.waitUntil(lambda: len(stage.told) == 2)
+    qtbot.waitUntil(lambda: len(stage.told) == 2, timeout=60_000)
     stage.platforms(("discord", "retrying"))
     stage.platforms(("discord", "connected"))
     stage.platforms(("discord", "silent"))

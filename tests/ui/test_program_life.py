@@ -53,7 +53,7 @@ def program(qapp, setup):
 
 
 async def the_window() -> MainWindow:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             for widget in QApplication.topLevelWidgets():
                 if isinstance(widget, MainWindow) and widget.isVisible():
@@ -63,14 +63,14 @@ async def the_window() -> MainWindow:
 
 async def a_running_reply(window: MainWindow, text: str) -> list[TurnFinished]:
     services = window._services
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while services.gateway.state != "running":
             await asyncio.sleep(0.01)
     session = (await services.catalog.page(ListQuery(limit=5))).rows[2]
     ends: list[TurnFinished] = []
     services.bus.subscribe(TurnFinished, ends.append)
     await services.chat.send(text, session_id=session.id)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not services.gateway.status.running_turns:
             await asyncio.sleep(0.01)
     return ends
@@ -107,7 +107,7 @@ async def test_a_hidden_window_shows_what_quitting_waits_for(program) -> None:
     await a_running_reply(window, "Hello")
     window.hide()
     program.ask_to_quit()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not window.isVisible():
             await asyncio.sleep(0.01)
     assert window.notices.current.key == "closing"
@@ -145,7 +145,7 @@ async def test_while_it_closes_nothing_new_is_begun(program) -> None:
     program.ask_to_quit()
     await asyncio.sleep(0.1)
     late = await window._services.chat.send("And one more thing")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not ends:
             await asyncio.sleep(0.01)
     assert (ends[0].turn_id, ends[0].outcome) == (late.turn_id, "failed")

@@ -220,9 +220,9 @@ async def test_the_menu_of_a_row_and_that_of_the_head(stage) -> None:
         menu = stage.menus()[0]
         keys = {a.text(): a.shortcut().toString() for a in menu.actions() if a.text()}
         assert keys == {
-            "Rename": "F2", "Archive": "Ctrl+E", "Pin": "", "Delete…": "Del", "Copy id": "",
+            "Rename": "F2", "Archive": "Ctrl+E", "Pin": "", "Delete…": "Del", "Copy ID": "",
         }  # fmt: skip
-        next(a for a in menu.actions() if a.text() == "Copy id").trigger()
+        next(a for a in menu.actions() if a.text() == "Copy ID").trigger()
         view.close_menu()
         assert QApplication.clipboard().text() == second.id
         assert stage.window.page.current_session_id == first.id
@@ -274,7 +274,7 @@ async def test_the_menu_of_several_selected_rows(stage) -> None:
         view = stage.pane.view
         view.open_menu_for(view.currentIndex())
         texts = [a.text() for a in stage.menus()[0].actions() if a.text()]
-        assert texts == ["Archive", "Pin", "Delete…", "Copy ids"]
+        assert texts == ["Archive", "Pin", "Delete…", "Copy IDs"]
         view.close_menu()
         assert stage.pane.step_back()
         assert len(stage.pane.selected_sessions) <= 1

@@ -11,7 +11,7 @@ from hermes_desktop.ui.start.open_history import open_or_explain
 
 
 async def box_that_opens() -> QMessageBox:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while True:
             for widget in QApplication.topLevelWidgets():
                 if isinstance(widget, QMessageBox) and widget.isVisible():

@@ -65,7 +65,7 @@ def test_five_recent_sessions_lead_to_them(qtbot, tray) -> None:
     tray.show_recent(rows)
     shown = [action for action in recent.actions() if action.isVisible()]
     assert [action.text() for action in shown] == [f"A && {n}" for n in range(5)]
-    with qtbot.waitSignal(tray.session_requested) as asked:
+    with qtbot.waitSignal(tray.session_requested, timeout=60_000) as asked:
         shown[3].trigger()
     assert asked.args == [rows[3].id]
     tray.show_recent(rows[:2])
@@ -99,7 +99,7 @@ def test_actions_ask_and_do_nothing_themselves(qtbot, tray) -> None:
         ("New chat", tray.new_chat_requested),
         ("Quit", tray.quit_requested),
     ):
-        with qtbot.waitSignal(signal):
+        with qtbot.waitSignal(signal, timeout=60_000):
             by_text[text].trigger()
 
 
@@ -146,7 +146,7 @@ def test_who_asks_to_be_let_in_needs_a_person(qtbot, tray) -> None:
     assert tray.face.icon == "tray-attention"
     assert tray.face.tooltip == "Hermes: gateway running\n2 people ask to be let in"
     entry = next(a for a in tray.menu.actions() if "let in" in a.text())
-    with qtbot.waitSignal(tray.platforms_wanted):
+    with qtbot.waitSignal(tray.platforms_wanted, timeout=60_000):
         entry.trigger()
     tray.show_requests(0)
     assert tray.face.icon == "tray-running"
@@ -156,7 +156,7 @@ def test_who_asks_to_be_let_in_needs_a_person(qtbot, tray) -> None:
 def test_a_notification_carries_no_markup_and_leads_to_the_platforms(qtbot, tray) -> None:
     tray.tell("Bob asks", "<b>Bob</b> & others")
     icon = tray.findChildren(QSystemTrayIcon)[0]
-    with qtbot.waitSignal(tray.platforms_wanted):
+    with qtbot.waitSignal(tray.platforms_wanted, timeout=60_000):
         icon.messageClicked.emit()
 
 
@@ -173,7 +173,7 @@ def test_what_is_not_run_stands_in_menu_and_tooltip_and_leads_to_the_page(qtbot,
     (entry,) = [each for each in tray.menu.actions() if each.text() == "Work not running…"]
     assert entry.isVisible()
     assert tray.face.tooltip == "Hermes: gateway running (1 job and 2 cards not run)"
-    with qtbot.waitSignal(tray.platforms_wanted):
+    with qtbot.waitSignal(tray.platforms_wanted, timeout=60_000):
         entry.trigger()
     tray.show_status(GatewayStatusChanged("running"))
     assert not entry.isVisible()

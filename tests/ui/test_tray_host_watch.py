@@ -1,6 +1,5 @@
 """Who shows tray icons is followed on a private bus, with a real name that comes and goes."""
 
-import asyncio
 import subprocess
 from collections.abc import Iterator
 
@@ -9,6 +8,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtDBus import QDBusConnection, QDBusMessage
 
 from hermes_desktop.ui.shell.tray_host_watch import WATCHER, TrayHostWatch
+from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.asyncio,
@@ -27,7 +27,7 @@ def bus_address() -> Iterator[str]:
     assert process.stdout is not None
     yield process.stdout.readline().strip()
     process.terminate()
-    process.wait(10)
+    process.wait(60)
     process.stdout.close()
 
 
@@ -38,12 +38,6 @@ def ends(qapp, bus_address):
     yield [QDBusConnection.connectToBus(bus_address, name) for name in names]
     for name in names:
         QDBusConnection.disconnectFromBus(name)
-
-
-async def until(check) -> None:
-    async with asyncio.timeout(10):
-        while not check():
-            await asyncio.sleep(0.005)
 
 
 async def test_a_host_that_comes_speaks_or_goes_is_looked_at_at_once(ends) -> None:

@@ -63,8 +63,8 @@ async def test_header_row_strip_and_line_say_that_it_waits(
         field.setFocus()
         QTest.keyClicks(field, "Begin")
         QTest.keyClick(field, Qt.Key.Key_Return)
-        desk = asking.approvals if tool is APPROVAL else asking.questions
-        await stage.until(lambda: desk.sheet.armed)
+        sheet = asking.presenter.sheet
+        await stage.until(lambda: sheet.armed)
 
         header, strip = window.page.header, window.status_strip
         assert header.state.text() == "○ waits for your answer"
@@ -76,8 +76,7 @@ async def test_header_row_strip_and_line_say_that_it_waits(
         assert stage.lines()[0].button.words.end == "waits for your answer"
         assert window.page.composer.stop_button.isVisible()
 
-        sheet = desk.sheet
-        (sheet.buttons["once"] if tool is APPROVAL else sheet.area.buttons[0]).click()
+        (sheet.approval.buttons["once"] if tool is APPROVAL else sheet.question.buttons[0]).click()
         await stage.until(lambda: stage.finished)
         await stage.until(lambda: header.state.text() == "")
         await stage.until(lambda: "Waits" not in strip.text)

@@ -125,7 +125,7 @@ async def test_a_tool_line_is_opened_and_usage_is_read_by_keys(stage) -> None:
         line.setFocus()
         QTest.keyClick(line, Qt.Key.Key_Space)
         assert line.isChecked()
-        assert "open" in heard(line)
+        assert "expanded" in heard(line)
         more = window.page.header.more
         more.setFocus()
         QTest.keyClick(more, Qt.Key.Key_Space)

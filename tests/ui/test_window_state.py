@@ -97,7 +97,7 @@ async def test_a_session_that_is_gone_is_not_missed(home: Path, theme: Theme) ->
     async with WindowStage(home, theme) as stage:
         await stage.open("trip")
     db = SessionDB(home / "state.db")
-    db.delete_session("trip")
+    db.delete_sessions(["trip"])
     db.close()
     async with WindowStage(home, theme) as stage:
         page = stage.window.page

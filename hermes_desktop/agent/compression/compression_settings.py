@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.agent.context_length import Window
+from hermes_desktop.settings.options import setting
 
+_SECTION = "Long sessions"
 THRESHOLD = 0.5
 SMALL_THRESHOLD = 0.75
 """The threshold for windows below :data:`LARGE`, where half would be too little."""
@@ -28,28 +30,52 @@ class CompressionSettings:
         most_messages: A gateway compacts a conversation with this many before its next turn.
     """
 
-    enabled: bool = True
-    threshold: float = THRESHOLD
+    enabled: bool = setting(
+        "compression.enabled",
+        default=True,
+        title="Compact long sessions",
+        help="Summarizes the oldest messages before the context window is full. You can still "
+        "read the original messages.",
+        section=_SECTION,
+    )
+    threshold: float = setting(
+        "compression.threshold",
+        THRESHOLD,
+        title="Compact at this share of the context",
+        help="The share of the context window at which a session is compacted. In windows "
+        "below 512,000 tokens, never before three quarters.",
+        section=_SECTION,
+        minimum=0.05,
+        maximum=0.95,
+    )
     target_ratio: float = 0.2
     protect_first_n: int = 3
     protect_last_n: int = 20
-    in_place: bool = True
+    in_place: bool = setting(
+        "compression.in_place",
+        default=True,
+        title="Stay in the same session",
+        help="Compacts within the session. Otherwise a new session continues it, with the "
+        "next number after its name.",
+        section=_SECTION,
+    )
     most_messages: int = 5_000
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any]) -> "CompressionSettings":
         """Read ``compression.*``."""
-        section = config.get("compression")
+        usual, section = cls(), config.get("compression")
         if not isinstance(section, Mapping):
-            return cls()
+            return usual
+        most = section.get("hygiene_hard_message_limit")
         return cls(
-            enabled=_flag(section.get("enabled"), default=True),
-            threshold=_part(section.get("threshold"), THRESHOLD),
-            target_ratio=_part(section.get("target_ratio"), 0.2),
-            protect_first_n=_count(section.get("protect_first_n"), 3, least=0),
-            protect_last_n=_count(section.get("protect_last_n"), 20, least=2),
-            in_place=_flag(section.get("in_place"), default=True),
-            most_messages=_count(section.get("hygiene_hard_message_limit"), 5_000, least=50),
+            enabled=_flag(section.get("enabled"), default=usual.enabled),
+            threshold=_part(section.get("threshold"), usual.threshold),
+            target_ratio=_part(section.get("target_ratio"), usual.target_ratio),
+            protect_first_n=_count(section.get("protect_first_n"), usual.protect_first_n, least=0),
+            protect_last_n=_count(section.get("protect_last_n"), usual.protect_last_n, least=2),
+            in_place=_flag(section.get("in_place"), default=usual.in_place),
+            most_messages=_count(most, usual.most_messages, least=50),
         )
 
     def threshold_tokens(self, window: Window, max_tokens: int | None) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hermes_desktop.agent.compression.compression_settings import MOST
 from hermes_desktop.agent.compression.context_compression import CompactionResult, Compactor, Wish
 from hermes_desktop.agent.compression.others_shortening import wait_for_foreign_compaction
-from hermes_desktop.agent.context_length import ENOUGH, estimate, estimate_text
+from hermes_desktop.agent.context_length import ENOUGH, estimate
 from hermes_desktop.agent.conversation_loop import Reply
 from hermes_desktop.agent.types import (
     CallNote,
@@ -20,6 +20,7 @@ from hermes_desktop.agent.types import (
     TurnNews,
 )
 from hermes_desktop.core.errors import HermesError, TooLongError
+from hermes_desktop.core.text.stored_text import estimate_text
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.stored_values import as_count
 

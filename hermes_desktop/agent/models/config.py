@@ -32,6 +32,7 @@ from hermes_desktop.agent.thinking import EFFORTS
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.errors import ConfigError, HermesError, NotConfiguredError
 from hermes_desktop.settings.config_file import Lookup
+from hermes_desktop.settings.options import setting
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +59,15 @@ class AgentConfig:
         max_turns: How often the model is called in one turn.
     """
 
-    api_max_retries: int = _RETRIES
+    api_max_retries: int = setting(
+        "agent.api_max_retries",
+        _RETRIES,
+        title="Retries",
+        help="How often a failed model call is retried before you see the error.",
+        section="Model",
+        minimum=0,
+        maximum=_MOST_RETRIES,
+    )
     max_turns: int = _TURNS
 
     @classmethod

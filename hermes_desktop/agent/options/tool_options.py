@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from hermes_desktop.settings.options import Effect, Option, Place
+from hermes_desktop.settings.options import Option, Place
 
 # As in the tools that wait; loading those is slow, and the command line needs only the numbers.
 APPROVAL_S, QUESTION_S, COMMAND_S = 60.0, 600.0, 180.0
 
-_ASKING = "Asking before something is done"
+_ASKING = "Approvals and questions"
 _TOOLS = "Tools"
-_SIDE_WORK = "Small work beside answering"
+_SIDE_WORK = "Auxiliary tasks"
 
 _MODES = {
     "smart": "you are asked; in `hermes`, a model decides first",
@@ -33,19 +33,60 @@ _TASKS = {"compression": "Summaries", "title_generation": "Names of sessions"}
 def _toolsets(platform: str, title: str) -> Option:
     return Option(
         key=f"platform_toolsets.{platform}",
-        label=f"{title}: tools",
-        help=f"The tools that the assistant can use in its chats: {_SETS}. "
+        title=f"{title}: tools",
+        help=f"The tools that the assistant can use in its chats. Choose from {_SETS}. "
         "Names that only `hermes` knows have no effect here. Default: web, todo and clarify.",
         section=_TOOLS,
         kind="texts",
         default=None,
         may_be_none=True,
-        effect=Effect.LIVE,
         platform=platform,
         consequence="With file or terminal, anyone who can write there can have the "
         "assistant read and change files on this computer and run commands. You "
         "are asked first, as set above.",
     )
+
+
+def _sandbox_grants() -> Iterator[Option]:
+    for name, title, text, consequence in (
+        (
+            "allowed_hosts",
+            "Hosts that commands can reach",
+            (
+                "By name; *.example.org includes subdomains, * is every public host. Without "
+                "bubblewrap, one name opens the network as a whole."
+            ),
+            "A host that commands can reach can receive your files.",
+        ),
+        (
+            "readable_paths",
+            "Files and folders that commands can read",
+            (
+                "Besides the working folder. Keys, your home as a whole and the files of Hermes "
+                "are never readable."
+            ),
+            "",
+        ),
+        (
+            "writable_paths",
+            "Files and folders that commands can change",
+            (
+                "Besides the working folder. Keys, your home as a whole and the files of Hermes "
+                "never change."
+            ),
+            "Commands change and delete there without asking.",
+        ),
+    ):
+        yield Option(
+            key=f"terminal.{name}",
+            title=title,
+            help=text,
+            section=_TOOLS,
+            kind="texts",
+            default=[],
+            consequence=consequence,
+            unknown_to_hermes="`hermes` has no sandbox of this kind.",
+        )
 
 
 def _side_work() -> Iterator[Option]:
@@ -57,13 +98,12 @@ def _side_work() -> Iterator[Option]:
         ):
             yield Option(
                 key=f"auxiliary.{task}.{name}",
-                label=f"{who}: {label}",
+                title=f"{who}: {label}",
                 help=text,
                 section=_SIDE_WORK,
                 kind="address" if kind == "address" else "text",
                 default=None,
                 may_be_none=True,
-                effect=Effect.LIVE,
                 consequence="Your messages are sent to this provider."
                 if name == "base_url"
                 else "",
@@ -73,80 +113,102 @@ def _side_work() -> Iterator[Option]:
 TOOL_OPTIONS: tuple[Option, ...] = (
     Option(
         key="approvals.mode",
-        label="Ask before risky actions",
-        help="The assistant asks before it deletes, overwrites, installs or sends something, "
-        "or does anything else that cannot be undone.",
+        title="Ask before risky actions",
+        help="The assistant asks before it does something that cannot be undone. That is when it "
+        "deletes, overwrites, installs or sends something, for example.",
         section=_ASKING,
         kind="choice",
         default="smart",
         choices=_MODES,
-        effect=Effect.LIVE,
         consequence="With off, everything the model decides is done immediately, in every "
         "chat: files are deleted and commands run without asking. Only commands "
         "that you never allow, and those that would destroy the system, stay "
         "forbidden.",
     ),
     Option(
+        key="approvals.sandboxed_commands",
+        title="Run commands in a sandbox",
+        help="Commands change only the working folder and have no network. Where this computer "
+        "has no closed sandbox, every command asks first.",
+        section=_ASKING,
+        kind="choice",
+        default="off",
+        choices={
+            "off": "no sandbox; ask about risky ones",
+            "risky": "sandbox; ask about risky ones",
+            "auto": "sandbox; run without asking",
+        },
+        unknown_to_hermes="`hermes` has no sandbox of this kind and asks as set above.",
+    ),
+    Option(
+        key="approvals.partly_sandboxed_commands",
+        title="Commands in a partial sandbox",
+        help="What applies where only a weaker sandbox works. Without bubblewrap, a sandbox holds "
+        "only the contents of files and the network.",
+        section=_ASKING,
+        kind="choice",
+        default="ask",
+        choices={"ask": "ask about every command", "risky": "ask about risky ones"},
+        unknown_to_hermes="`hermes` has no sandbox of this kind and asks as set above.",
+        consequence="With risky, a command can change permissions and times of files anywhere, "
+        "see which programs run, and leave some of them running, without asking.",
+    ),
+    Option(
         key="approvals.timeout",
-        label="Approval time-out (seconds)",
+        title="Approval time-out (seconds)",
         help="How long an approval request waits. Without an answer, the action is denied.",
         section=_ASKING,
         kind="number",
         default=APPROVAL_S,
-        low=1,
-        high=3600,
-        effect=Effect.LIVE,
+        minimum=1,
+        maximum=3600,
     ),
     Option(
         key="approvals.deny",
-        label="Never allowed",
+        title="Never allowed",
         help="Commands that are never run. Wildcards: * and ?.",
         section=_ASKING,
         kind="texts",
         default=[],
-        effect=Effect.LIVE,
     ),
     Option(
         key="command_allowlist",
-        label="Always allowed",
+        title="Always allowed",
         help="Commands that run without asking. They must match exactly here.",
         section=_ASKING,
         kind="texts",
         default=[],
-        effect=Effect.LIVE,
         consequence="`hermes` reads an entry as a pattern, which may allow more.",
     ),
     Option(
         key="agent.clarify_timeout",
-        label="Question time-out (seconds)",
+        title="Question time-out (seconds)",
         help="How long a question from the assistant waits for your answer. If this is not "
         "set, `hermes` waits an hour.",
         section=_ASKING,
         kind="number",
         default=QUESTION_S,
-        low=1,
-        high=86_400,
-        effect=Effect.LIVE,
+        minimum=1,
+        maximum=86_400,
     ),
     Option(
         key="terminal.timeout",
-        label="Command time-out (seconds)",
+        title="Command time-out (seconds)",
         help="How long a command of the assistant can run before it is stopped.",
         section=_TOOLS,
         kind="number",
         default=COMMAND_S,
-        low=1,
-        high=600,
-        effect=Effect.LIVE,
+        minimum=1,
+        maximum=600,
     ),
+    *_sandbox_grants(),
     Option(
         key="agent.disabled_toolsets",
-        label="Disabled tools",
-        help=f"Tools that the assistant can never use: names of tools, or of {_SETS}.",
+        title="Disabled tools",
+        help=f"Tools that the assistant can never use. Enter names of tools, or of {_SETS}.",
         section=_TOOLS,
         kind="texts",
         default=[],
-        effect=Effect.LIVE,
         places=(Place(("agent", "disabled_toolsets")),),
     ),
     *(_toolsets(platform, title) for platform, title in _CHATS.items()),

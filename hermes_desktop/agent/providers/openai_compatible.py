@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.agent.providers.base import Retries, TimeOuts
@@ -15,7 +16,6 @@ from hermes_desktop.agent.providers.dialect import Dialect, DialectCache
 from hermes_desktop.agent.providers.endpoint import Endpoint
 from hermes_desktop.agent.providers.failures import CallErrors, CallFailedError
 from hermes_desktop.agent.providers.reply_look import ReplyCheck, is_empty
-from hermes_desktop.agent.providers.retry_pause import pause_before_retry, told_pause
 from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.thinking import wire_fields as thinking_fields
 from hermes_desktop.agent.types import (
@@ -41,6 +41,8 @@ log = logging.getLogger(__name__)
 
 _TICK_S = 0.05
 _QUICK = TimeOuts(connect=3.0, first_byte=3.0, between=2.0)
+_WORTH_TELLING_S = 1.0
+"""A shorter pause is over before a note could be read."""
 
 
 class OpenAICompatibleProvider:
@@ -123,7 +125,7 @@ class OpenAICompatibleProvider:
         log.warning(
             "Asking %s again in %.1f s (%s)", self._failures.host, pause, failure.error.kind
         )
-        note = told_pause(self.choice.who, failure, pause, self._clock)
+        note = _told_pause(self.choice.who, failure, pause, self._clock)
         if note:
             yield CallNote(note)
         _wait(pause, cancel)
@@ -239,7 +241,7 @@ class OpenAICompatibleProvider:
         return True
 
     def _pause(self, failure: CallFailedError, failed: int) -> float | None:
-        return pause_before_retry(failure, failed, self._retries, self._random())
+        return _pause_before_retry(failure, failed, self._retries, self._random())
 
 
 def _patience(choice: ModelChoice) -> TimeOuts:
@@ -257,3 +259,49 @@ def _wait(seconds: float, cancel: CancelSignal) -> None:
     never = threading.Event()
     while not cancel.is_set() and (left := end - time.monotonic()) > 0:
         never.wait(min(_TICK_S, left))
+
+
+def _pause_before_retry(
+    failure: CallFailedError, failed: int, retries: Retries, chance: float
+) -> float | None:
+    """Return the seconds until the next attempt, None when there is none.
+
+    Args:
+        failure: Why the last one failed.
+        failed: How many retries there have been already.
+        retries: How often, and how long.
+        chance: A number in [0, 1), so that many refused clients do not retry at once.
+    """
+    if not failure.again or failed >= retries.count:
+        return None
+    pause: float = min(retries.base_s * 2**failed, retries.longest_s)
+    pause += pause / 2 * chance
+    if failure.wait_s is None:
+        return pause
+    return max(failure.wait_s, pause) if failure.wait_s <= retries.longest_asked_s else None
+
+
+def _told_pause(name: str, failure: CallFailedError, pause: float, clock: Clock) -> str:
+    """Return the note about a pause for the user; "" for a short one.
+
+    Args:
+        name: The provider's name.
+        failure: Why there is a pause.
+        pause: How long it is, seconds.
+        clock: Determines when it ends.
+    """
+    if pause < _WORTH_TELLING_S:
+        return ""
+    until = clock.now() + timedelta(seconds=pause)
+    # For a pause of a few seconds the minute is too coarse.
+    when = f"at {until:%H:%M}" if pause >= 60 else f"at {until:%H:%M:%S}"  # noqa: PLR2004
+    if failure.wait_s is not None and failure.wait_s >= _WORTH_TELLING_S:
+        return f"{name} asks to wait {_in_words(pause)}; trying again {when}."
+    return f"{failure.error.title} Trying again {when}."
+
+
+def _in_words(pause: float) -> str:
+    minutes, seconds = divmod(round(pause), 60)
+    if not minutes:
+        return f"{seconds} s"
+    return f"{minutes} min {seconds} s" if seconds else f"{minutes} min"

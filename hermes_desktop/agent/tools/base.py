@@ -10,9 +10,11 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.state import SessionDB
 
 if TYPE_CHECKING:
+    from hermes_desktop.agent.sandbox.sandbox import Sandbox
     from hermes_desktop.agent.tools.asking.approvals import ApprovalGate
     from hermes_desktop.agent.tools.asking.clarify import UserQuestions
     from hermes_desktop.agent.tools.processes.process_table import ProcessTable
+    from hermes_desktop.agent.undo.turn_undo import TurnUndo
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]
@@ -35,6 +37,7 @@ class ToolSetup:
         user_home: The user's home folder.
         store: The store of the conversations.
         environ: The environment of started programs; without secrets.
+        sandbox: Where they run.
         clean: Removes secrets from text.
         terminal_timeout_s: The default time-out of a command.
         asker: Asks the user; None: the user cannot be asked.
@@ -50,6 +53,7 @@ class ToolSetup:
     clock: Clock
     environ: Mapping[str, str]
     clean: Callable[[str], str]
+    sandbox: "Sandbox"
     terminal_timeout_s: float = 180.0
     asker: "UserQuestions | None" = None
     processes: "ProcessTable | None" = None
@@ -64,6 +68,7 @@ class ToolContext:
         gate: Decides on possibly harmful actions.
         cancel: Set when the user stops the turn: end within a fraction of a second.
         notes: What tools remember of this session as long as the program runs.
+        undo: Keeps what the turn is about to change; None: it cannot be undone.
     """
 
     setup: ToolSetup
@@ -71,6 +76,23 @@ class ToolContext:
     session_id: str
     cancel: CancelSignal
     notes: dict[str, Any] = field(default_factory=dict)
+    undo: "TurnUndo | None" = None
+
+    def before_command(self) -> None:
+        """Keep what is in the working folder, before a program may change it. Blocking.
+
+        Raises:
+            ToolError: The turn was stopped meanwhile.
+        """
+        if self.undo is not None:
+            self.undo.before_command(self.setup.cwd, self.cancel.is_set)
+        if self.cancel.is_set():
+            raise ToolError(STOPPED)
+
+    def before_write(self, path: Path) -> None:
+        """Keep a file before a tool changes it. Blocking."""
+        if self.undo is not None:
+            self.undo.before_write(path, self.setup.cwd)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 from hermes_desktop import plugins
 from hermes_desktop.agent.tools.arguments import read_arguments
 from hermes_desktop.agent.tools.asking.approvals import ApprovalGate
-from hermes_desktop.agent.tools.asking.wait_meter import WaitMeter, measured_by
+from hermes_desktop.agent.tools.asking.request_queue import WaitMeter, measured_by
 from hermes_desktop.agent.tools.base import (
     STOPPED,
     Answer,
@@ -114,13 +115,14 @@ class ToolBox:
         _tell(turn, ToolProgress(call.id, call.name, begun.subject, step=turn.step))
         tool, arguments = begun.tool, begun.arguments
         if not begun.error and tool is not None:
+            undo = turn.undo
             context = ToolContext(
-                self._setup, self._gate, turn.session_id, turn.cancel, self._notes_of(turn)
+                self._setup, self._gate, turn.session_id, turn.cancel, self._notes_of(turn), undo
             )
 
             def do() -> Answer:
                 why = _blocked(tool, begun, turn)
-                with measured_by(begun.waits):
+                with measured_by(begun.waits), undo.working() if undo else nullcontext():
                     return {"error": why} if why else tool.run(arguments, context)
 
             begun.pending = PendingCall(do, f"tool {tool.name}")

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hermes_desktop.agent.sandbox.grants import Grant, Level, SandboxStatus
+from hermes_desktop.agent.sandbox.launching import launch, unsandboxed
+from hermes_desktop.agent.sandbox.own_places import Homes, is_grantable
+from hermes_desktop.agent.sandbox.probe import probe
+from hermes_desktop.agent.sandbox.sandbox import Launcher, Sandbox
 from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.asking.approvals import ApprovalGate, ApprovalRules
+from hermes_desktop.agent.tools.asking.approvals import ApprovalGate, ApprovalRules, sandbox_choice
 from hermes_desktop.agent.tools.asking.clarify import UserQuestions, question_timeout
-from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.base import ToolSetup
 from hermes_desktop.agent.tools.danger.danger_paths import Places
 from hermes_desktop.agent.tools.executor import ToolBox
@@ -38,8 +42,10 @@ class ToolParts:
         user_home: The user's home folder.
         environ: The process environment, secrets included.
         clean: Removes secrets from text.
-        questions: The queue of the assistant's questions; None: it asks none.
+        queue: The queue of approvals and questions.
         processes: The background processes; None: there may be none.
+        sandbox_status: Returns which sandbox works on this computer.
+        launcher: Prepares the start of a sandboxed command.
     """
 
     home: Path
@@ -48,10 +54,11 @@ class ToolParts:
     clock: Clock
     environ: Mapping[str, str]
     clean: Callable[[str], str]
-    queue: ApprovalQueue
+    queue: RequestQueue
     memory: ApprovalStore
-    questions: QuestionQueue | None = None
     processes: ProcessTable | None = None
+    sandbox_status: Callable[[], SandboxStatus] = probe
+    launcher: Launcher = launch
 
 
 def build_tools(
@@ -86,6 +93,7 @@ def build_tools(
         clock=parts.clock,
         environ=_environment(parts),
         clean=parts.clean,
+        sandbox=_sandbox(parts, config, folder),
         terminal_timeout_s=_timeout(config),
         asker=_asker(parts, config, platform, session_key),
         processes=parts.processes,
@@ -111,13 +119,41 @@ def build_tools(
     return ToolBox(tools, setup, gate, "\n\n".join(part for part in said if part))
 
 
+def _sandbox(parts: ToolParts, config: Mapping[str, Any], folder: Path) -> Sandbox:
+    """Return the sandbox of commands: the working folder, and what the settings grant besides."""
+    homes = Homes(parts.user_home, parts.home)
+
+    def paths(key: str) -> frozenset[Path]:
+        named = [Path(each).expanduser() for each in _texts(config, "terminal", key)]
+        return frozenset(each for each in named if each.is_absolute() and is_grantable(each, homes))
+
+    hosts = frozenset(each.lower() for each in _texts(config, "terminal", "allowed_hosts"))
+    grant = Grant(
+        folder,
+        read=paths("readable_paths"),
+        write=paths("writable_paths"),
+        hosts=hosts - {"*"},
+        network="*" in hosts,
+    )
+    if sandbox_choice(config) == "off":
+        status = SandboxStatus(Level.NONE)
+        return Sandbox(homes, lambda _session_id: grant, lambda: status, unsandboxed)
+    return Sandbox(homes, lambda _session_id: grant, parts.sandbox_status, parts.launcher)
+
+
+def _texts(config: Mapping[str, Any], name: str, key: str) -> tuple[str, ...]:
+    """Return a list of texts; a single one may stand without a list."""
+    section = config.get(name)
+    value = section.get(key) if isinstance(section, Mapping) else None
+    listed = [value] if isinstance(value, str) else value
+    return tuple(str(each) for each in listed if each) if isinstance(listed, list) else ()
+
+
 def _asker(
     parts: ToolParts, config: Mapping[str, Any], platform: str, session_key: str
-) -> UserQuestions | None:
-    if parts.questions is None:
-        return None
+) -> UserQuestions:
     return UserQuestions(
-        queue=parts.questions,
+        queue=parts.queue,
         clock=parts.clock,
         clean=parts.clean,
         platform=platform,

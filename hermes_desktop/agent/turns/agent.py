@@ -25,11 +25,14 @@ from hermes_desktop.agent.turns.turn_rows import (
 )
 from hermes_desktop.agent.types import (
     AgentResult,
+    CallNote,
     CancelSignal,
     ConversationMessage,
     StreamCallback,
     ToolListener,
 )
+from hermes_desktop.agent.undo.runs_later import runs_later_note
+from hermes_desktop.agent.undo.turn_undo import TurnUndo, UndoStore
 from hermes_desktop.agent.usage import amounts_of
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import HermesError, NotFoundError
@@ -41,6 +44,8 @@ from hermes_desktop.state.records.content_codec import clean_text
 
 log = logging.getLogger(__name__)
 
+_TOOLS_END_S = 0.5
+"""How long the end of a stopped turn waits for its tools."""
 INTERRUPTED = "interrupted"
 """``finish_reason`` of an incomplete reply: stopped by the user, or broken off."""
 
@@ -63,6 +68,7 @@ class AIAgent:
         max_turns: How often the model is called in one turn.
         room: Keeps conversations within the context of the model; None: they are not compacted.
         titles: Sets titles of conversations; None: they get none.
+        undo: Where what a turn changes is kept before; None: turns cannot be undone.
 
     Attributes:
         session_id: The session of the next turn.
@@ -91,6 +97,7 @@ class AIAgent:
         max_turns: int = MAX_TURNS,
         room: ContextLimiter | None = None,
         titles: TitleWriter | None = None,
+        undo: UndoStore | None = None,
     ) -> None:
         self.session_id = session_id
         self._provider = provider
@@ -103,6 +110,7 @@ class AIAgent:
         self._max_turns = max_turns
         self.room = room
         self._titles = titles
+        self._undo = undo
         self.on_moved: Callable[[str], None] | None = None
         if room is not None:
             room.moved = self._switch_session
@@ -248,7 +256,7 @@ class AIAgent:
             history=history,
             writer=writer,
             hooks=hooks,
-            turn=ToolTurn(self.session_id, task_id or self.session_id, cancel),
+            turn=self._tool_turn(task_id, cancel, writer),
             listeners=Listeners(stream_callback, reasoning_callback, tool_callback),
             count=self._count_tokens,
             room=self.room,
@@ -273,9 +281,41 @@ class AIAgent:
         finally:
             unheard = self._steering.end()
         result = self._conclude(reply, rounds)
+        if rounds.turn.undo is not None:
+            result["runs_later"] = self._finish_undo(rounds.turn.undo, rounds)
         if unheard:
             result["pending_steer"] = unheard
         return result
+
+    def _tool_turn(self, task_id: str | None, cancel: CancelSignal, writer: RowWriter) -> ToolTurn:
+        undo = TurnUndo(self._undo, self.session_id, writer.ids[0]) if self._undo else None
+        return ToolTurn(self.session_id, task_id or self.session_id, cancel, undo=undo)
+
+    def _finish_undo(self, undo: TurnUndo, rounds: ToolRounds) -> list[str]:
+        """Compare what the turn changed, and return which files run by themselves later.
+
+        If a tool of a stopped turn does not end at once, that is done beside the conversation.
+        """
+        if not undo.began:
+            return []
+        session_id = self.session_id
+        try:
+            asked = self._store.list_recent_user_messages(session_id, limit=1)
+        except HermesError:
+            asked = []
+        # After a compaction it is another row.
+        message_id = asked[0]["id"] if asked else rounds.writer.ids[0]
+        if not undo.ended_within(_TOOLS_END_S):
+            ending = threading.Thread(
+                target=undo.finish, args=(session_id, message_id), name="undo", daemon=True
+            )
+            ending.start()
+            return []
+        found = [each for done in undo.finish(session_id, message_id) for each in done.runs_later]
+        listener = rounds.listeners.tools
+        if found and listener is not None:
+            listener(CallNote(runs_later_note(found, session_id), lasting=True))
+        return [each.path for each in found]
 
     def _follow_others(self, cancel: CancelSignal, heard: ToolListener | None) -> None:
         """Wait for a compaction by other programs, and follow the conversation."""

@@ -21,6 +21,7 @@ from hermes_desktop.agent.types import (
     ToolCall,
     ToolListener,
 )
+from hermes_desktop.agent.undo.turn_undo import TurnUndo
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state.conversations.conversation import without_memory
 
@@ -64,6 +65,7 @@ class ToolTurn:
         listener: Notified when each tool begins and ends; any thread; None for no listener.
         cut_off: The answer was cut off: none of its calls is run.
         step: Number of the model's answer, from 1.
+        undo: Keeps what the turn is about to change; None: it cannot be undone.
     """
 
     session_id: str
@@ -72,6 +74,7 @@ class ToolTurn:
     listener: ToolListener | None = None
     cut_off: bool = False
     step: int = 0
+    undo: TurnUndo | None = None
 
 
 class Tools(Protocol):
@@ -224,6 +227,7 @@ class ToolRounds:
             self.listeners.tools,
             reason == "length",
             self.asked,
+            turn.undo,
         )
 
     def _keep_last(self, result: ToolResult) -> bool:

@@ -1,10 +1,20 @@
-"""Construction of the :class:`AgentResult` of a turn."""
+"""Construction of the :class:`AgentResult` of a turn, and its outcome."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from hermes_desktop.agent.conversation_loop import Reply
 from hermes_desktop.agent.types import AgentResult, ConversationMessage
 from hermes_desktop.core.errors import HermesError, NotFoundError
+
+Outcome = Literal["done", "stopped", "failed"]
+
+
+def outcome_of(result: Mapping[str, Any]) -> Outcome:
+    """Return how a turn ended; a result without keys counts as done."""
+    if result.get("failed"):
+        return "failed"
+    return "stopped" if result.get("interrupted") else "done"
 
 
 def gone_error(session_id: str) -> NotFoundError:

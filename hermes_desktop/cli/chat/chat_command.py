@@ -14,34 +14,39 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--query", "-q", metavar="TEXT", required=True, help="The message; - reads it.")
+@click.option(
+    "--query",
+    "-q",
+    metavar="TEXT",
+    required=True,
+    help="The message; - reads standard input.",
+)
 @click.option("--resume", "-r", metavar="ID|TITLE", help="Continue this session.")
 @click.option(
     "--continue", "-c", "latest", is_flag=True, help="Continue the latest command-line session."
 )
 @click.option(
-    "--now", is_flag=True, help="Do not wait for a reply that hermes is writing in the session."
+    "--now", is_flag=True, help="Send at once, even if hermes is replying in the session."
 )
 @with_home
 def chat(*, query: str, resume: str | None, latest: bool, now: bool, paths: "HermesPaths") -> int:
-    """Send one message and print the reply as it comes.
+    """Send one message and print the reply as it arrives.
 
-    The reply alone goes to standard output; everything else to standard error. A new session is
-    begun unless one is named. Ctrl-C stops the reply; what came so far is kept in the session.
+    Only the reply goes to standard output; everything else goes to standard error. The message
+    starts a new session unless you name one. Press Ctrl-C to stop the reply; the part received so
+    far is kept in the session.
 
-    While another program answers in the session, the message waits for it: for our own programs
-    until Ctrl-C, for hermes 5 minutes at most.
+    If another program is replying in the session, your message waits: for other Hermes Desktop
+    programs until you press Ctrl-C, for hermes up to 5 minutes.
 
-    What may do harm is asked about at the terminal. Without one nobody can be asked: it is not
-    done, and the assistant is told so.
+    You are asked at the terminal before the assistant does anything that may do harm. Without a
+    terminal, such actions are denied and the assistant is told so.
     """
     if resume is not None and latest:
-        raise click.UsageError("Give --resume or --continue, not both.")
+        raise click.UsageError("Use either --resume or --continue, not both.")
     text = output.without_surrogates(_read_standard_input() if query == "-" else query)
     if not text.strip():
-        raise UsageError(
-            "There is nothing to send.", "The message is empty.", "Write it behind -q."
-        )
+        raise UsageError("There is nothing to send.", "The message is empty.", "Pass it with -q.")
     from hermes_desktop.cli.chat.chat_turn import ChatTarget, run_chat
 
     target = None if resume is None else output.without_surrogates(resume)

@@ -11,8 +11,7 @@ from typing import Any
 
 from hermes_desktop.agent.types import RETRACTED
 from hermes_desktop.cli import output
-from hermes_desktop.cli.chat.question_prompt import TerminalPrompts
-from hermes_desktop.cli.chat.waiting_line import WaitStatusLine
+from hermes_desktop.cli.chat.terminal_prompts import TerminalPrompts
 from hermes_desktop.cli.store_access import open_store
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import (
@@ -28,10 +27,12 @@ from hermes_desktop.core.home_kind import continue_command
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.core.processes.exit_deadline import EXIT_SLACK_S, ExitDeadline
+from hermes_desktop.gateway.turns.program_locks import NOTICE_KEY
 from hermes_desktop.services.agents.agent_builder import read_agent_settings
 from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from hermes_desktop.services.secrets.secret_access import model_key_warnings, with_secrets
+from hermes_desktop.services.sessions.open_turns import OpenTurn
 from hermes_desktop.services.sessions.session_catalog import find_latest_session_id, find_session_id
 from hermes_desktop.services.sessions.working_folder import working_folder
 from hermes_desktop.state import SessionDB
@@ -42,6 +43,7 @@ SOURCE = "cli"
 DRAIN_S = 5.0
 STOP_S = 10.0
 _SHOWN = 120
+_STOP = "Press Ctrl-C to cancel; nothing is sent then."
 HELD_S = 1.0
 CLOSING_S = DRAIN_S + 20.0
 """How long closing may legitimately take: a locked database takes 20 s."""
@@ -66,13 +68,13 @@ class ChatTarget:
     now: bool = False
 
 
-def run_chat(paths: HermesPaths, text: str, aim: ChatTarget) -> int:
+def run_chat(paths: HermesPaths, text: str, target: ChatTarget) -> int:
     """Send the message and print the reply. Blocks until it is complete.
 
     Args:
         paths: The home to work in.
         text: The message, not blank.
-        aim: The session it belongs to.
+        target: The session it belongs to.
 
     Returns:
         0 for a complete reply.
@@ -81,14 +83,14 @@ def run_chat(paths: HermesPaths, text: str, aim: ChatTarget) -> int:
         HermesError: No reply, or only part of one.
         BrokenPipeError: The reader of the reply has closed the pipe; the turn was stopped.
     """
-    _refuse_foreign_home(paths, aim)
+    _refuse_foreign_home(paths, target)
     try:
-        return asyncio.run(_converse(paths, text, aim))
+        return asyncio.run(_converse(paths, text, target))
     except asyncio.CancelledError:
         raise CancelledError("Stopped.", "Nothing was sent.") from None
 
 
-def _refuse_foreign_home(paths: HermesPaths, aim: ChatTarget) -> None:
+def _refuse_foreign_home(paths: HermesPaths, target: ChatTarget) -> None:
     """Refuse a home that only another program may write; name the command to continue there.
 
     Raises:
@@ -99,15 +101,15 @@ def _refuse_foreign_home(paths: HermesPaths, aim: ChatTarget) -> None:
     if home.may_write:
         return
     wanted = None
-    if aim.resume is not None or aim.latest:
+    if target.resume is not None or target.latest:
         with open_store(paths) as db:
-            session = _session_to_continue(db, aim)
+            session = _session_to_continue(db, target)
             wanted = None if session is None else session.id
     command = continue_command(paths, wanted)
     raise StateReadOnlyError(home.title, home.reason, f"Continue in `hermes`: {command}")
 
 
-async def _converse(paths: HermesPaths, text: str, aim: ChatTarget) -> int:
+async def _converse(paths: HermesPaths, text: str, target: ChatTarget) -> int:
     redactor = SecretRedactor()
     # Before anything is created in the home: without a model there is nothing to do in it.
     _read_settings(paths, redactor)
@@ -116,9 +118,9 @@ async def _converse(paths: HermesPaths, text: str, aim: ChatTarget) -> int:
     try:
         with _signals_cancel():
             await services.start(watch=False)
-            session = _session_to_continue(services.db, aim)
-            await _check(services, session, now=aim.now)
-            finished = await _ask(services, text, session, now=aim.now)
+            session = _session_to_continue(services.db, target)
+            await _check(services, session, now=target.now)
+            finished = await _ask(services, text, session, now=target.now)
             _tell_outcome(finished, is_new=session is None)
             return 0
     except HermesError as error:
@@ -128,7 +130,7 @@ async def _converse(paths: HermesPaths, text: str, aim: ChatTarget) -> int:
         ExitDeadline(tell=output.say).arm(CLOSING_S + EXIT_SLACK_S)
         await services.close(drain_s=DRAIN_S)
         for ended in services.ended_processes:
-            output.say(f"Ended with the program: {ended.command[:_SHOWN]}")
+            output.say(f"Ended background process: {ended.command[:_SHOWN]}")
 
 
 def _read_settings(paths: HermesPaths, redactor: SecretRedactor) -> None:
@@ -145,16 +147,16 @@ def _read_settings(paths: HermesPaths, redactor: SecretRedactor) -> None:
             output.say(f"Note: {words}")
 
 
-def _session_to_continue(db: SessionDB, aim: ChatTarget) -> SessionSummary | None:
-    if aim.resume is not None:
-        wanted = find_session_id(db, aim.resume)
-    elif aim.latest:
+def _session_to_continue(db: SessionDB, target: ChatTarget) -> SessionSummary | None:
+    if target.resume is not None:
+        wanted = find_session_id(db, target.resume)
+    elif target.latest:
         wanted = find_latest_session_id(db, source=SOURCE)
     else:
         return None
     session = db.summary(db.resolve_resume_session_id(wanted))
     if session is None:
-        raise NotFoundError("This session is no longer there.", f"No row has the id {wanted}.")
+        raise NotFoundError("This session no longer exists.", f"No session has the ID {wanted}.")
     return session
 
 
@@ -218,7 +220,7 @@ async def _ask(
         raise output.OutputError(
             reply.failure.title,
             reply.failure.detail,
-            f"The reply is stored: `hermes-desktop sessions show {outcome.session_id}` prints it.",
+            f"The reply is stored. `hermes-desktop sessions show {outcome.session_id}` prints it.",
         )
     return outcome
 
@@ -237,7 +239,7 @@ def _tell_outcome(finished: TurnFinished, *, is_new: bool) -> None:
     again = f"hermes-desktop chat --resume {shlex.quote(finished.session_id)} -q …"
     if finished.outcome == "failed":
         kept = (
-            f"Your message is kept in session {finished.session_id}; `{again}` continues it."
+            f"Your message is kept in session {finished.session_id}. Continue with `{again}`."
             if finished.stored
             else "Your message was not stored."
         )
@@ -253,7 +255,7 @@ def _tell_outcome(finished: TurnFinished, *, is_new: bool) -> None:
 def _stopped(session_id: str, *, kept: bool) -> CancelledError:
     return CancelledError(
         "Stopped.",
-        f"What was said so far is kept in session {session_id}." if kept else "Nothing was stored.",
+        f"The reply so far is kept in session {session_id}." if kept else "Nothing was stored.",
     )
 
 
@@ -356,3 +358,41 @@ def _signals_cancel() -> Iterator[None]:
     finally:
         for number in taken:
             loop.remove_signal_handler(number)
+
+
+class WaitStatusLine:
+    """The status line on standard error; on a terminal, the remaining time counts down in it."""
+
+    def __init__(self) -> None:
+        self._line = output.RewrittenLine()
+        self._told = ""
+
+    def queued(self, event: TurnQueued) -> None:
+        """Show that the message waits for one of our programs, or for a free place."""
+        self._line.say(
+            f"{event.reason} {_STOP}"
+            if event.reason
+            else "Waiting until another reply has finished …"
+        )
+
+    def notice(self, notice: Notice) -> None:
+        """Show that sessions cannot be locked; other notices are for a window."""
+        if notice.key == NOTICE_KEY:
+            self._line.say(f"{notice.title} {notice.detail} {notice.hint}")
+
+    def foreign(self, turn: OpenTurn | None, left_s: float) -> None:
+        """Show that the message waits for another program, and for how long at most."""
+        if turn is None:
+            self.clear()
+            return
+        minutes, seconds = divmod(max(0, round(left_s)), 60)
+        left = f"{minutes}:{seconds:02}"
+        if turn.who != self._told:
+            self._told = turn.who
+            self._line.say(f"Waiting up to {left} min: {turn}. {_STOP} Use --now to send at once.")
+        if output.is_error_terminal():
+            self._line.rewrite(f"{left} left ")
+
+    def clear(self) -> None:
+        """Clear the line that is rewritten."""
+        self._line.clear()

@@ -15,8 +15,8 @@ _PLACES = {
 
 @click.group(cls=LazyGroup, places=_PLACES)
 def gateway() -> None:
-    """See, run and stop the gateway of a home.
+    """Check, run and stop the gateway of a home.
 
-    The gateway answers what people write on messaging platforms. One program at a time has it:
+    The gateway answers messages from messaging platforms. A home has one gateway at a time:
     `hermes gateway`, Hermes Desktop with its window, or `hermes-desktop gateway run` without one.
     """

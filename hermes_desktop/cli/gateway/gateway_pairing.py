@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Person = TypeVar("Person", PairingRequest, PairedUser)
 
 _COLUMNS = (
-    Column("Standing"),
+    Column("Status"),
     Column("Platform"),
     Column("User"),
     Column("When", optional=True),
@@ -33,21 +33,21 @@ _SHORTEST_BEGINNING = 4
 
 @click.group()
 def pairing() -> None:
-    """Let people write to the bots of the home, or no longer.
+    """Control who may write to the bots of the home.
 
-    A stranger who writes to a bot is sent a code, which holds for an hour. Who tells you that
-    code is let in with `approve`. The `hermes pairing` command works on the same list.
+    A stranger who writes to a bot receives a code that is valid for an hour. Once that person has
+    told you the code, admit them with `approve`. `hermes pairing` uses the same list.
     """
 
 
 @pairing.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of flat objects.")
 @with_home
 def list_people(*, as_json: bool, paths: "HermesPaths") -> None:
-    """List who waits to be let in, and who was.
+    """List pairing requests and approved users.
 
-    In a pipe: waiting or approved, platform, user id, when, id of the request, name. The code
-    itself is known to nobody but the one who was sent it.
+    In a pipe: waiting or approved, platform, user ID, time, request ID, name. The code itself is
+    known only to the person who received it.
     """
     store = _store(paths)
     waiting, approved = store.pending(), store.approved()
@@ -55,7 +55,7 @@ def list_people(*, as_json: bool, paths: "HermesPaths") -> None:
         output.write_json([*map(_waiting_object, waiting), *map(_approved_object, approved)])
         return
     if not waiting and not approved:
-        output.write("Nobody waits, and nobody was let in.\n")
+        output.write("No pairing requests and no approved users.\n")
         return
     output.write(as_text(_COLUMNS, [*map(_waiting_row, waiting), *map(_approved_row, approved)]))
 
@@ -63,13 +63,13 @@ def list_people(*, as_json: bool, paths: "HermesPaths") -> None:
 @pairing.command()
 @click.argument("platform")
 @click.argument("code", metavar="CODE|REQUEST")
-@click.option("--json", "as_json", is_flag=True, help="One JSON array with who was let in.")
+@click.option("--json", "as_json", is_flag=True, help="Print the approved user as a JSON array.")
 @with_home
 def approve(*, platform: str, code: str, as_json: bool, paths: "HermesPaths") -> None:
-    """Let a person in, by code or request.
+    """Admit a person, by code or request ID.
 
-    The code is the one that the person was sent; requests stand in `pairing list`. After five
-    wrong codes none is taken for an hour.
+    The code is the one that the person received; `pairing list` shows request IDs. After five
+    wrong codes, no code is accepted for an hour.
     """
     store, platform = _store(paths), _platform(platform)
     wanted = output.without_surrogates(code).strip()
@@ -80,7 +80,7 @@ def approve(*, platform: str, code: str, as_json: bool, paths: "HermesPaths") ->
     if as_json:
         output.write_json([_approved_object(user)])
     else:
-        output.write(output.one_line(f"{_called(user)} may write to the bot now.") + "\n")
+        output.write(output.one_line(f"{_called(user)} may now write to the bot.") + "\n")
 
 
 @pairing.command()
@@ -89,19 +89,21 @@ def approve(*, platform: str, code: str, as_json: bool, paths: "HermesPaths") ->
 @with_consent
 @with_home
 def deny(*, platform: str, person: str, consent: Consent, paths: "HermesPaths") -> None:
-    """Take a request away.
+    """Reject a pairing request.
 
-    It is named by its id, the beginning of it, or the user's id. The person is told nothing,
-    and may ask again after ten minutes.
+    Name it by its ID, the beginning of its ID, or the user's ID. The person is not notified, and
+    may ask again after ten minutes.
     """
     store, platform = _store(paths), _platform(platform)
     wanted = output.without_surrogates(person).strip()
     requests = [each for each in store.pending() if each.platform == platform]
-    request = _only(requests, wanted, lambda each: (each.entry_id, each.user_id), "waits")
+    request = _only(
+        requests, wanted, lambda each: (each.entry_id, each.user_id), "No pairing request"
+    )
     preview = f"{_called(request)} asked {age(request.created_at, time.time())} ago."
-    if consent.obtain(output.one_line(preview) + "\n", "Take this request away?"):
+    if consent.obtain(output.one_line(preview) + "\n", "Reject this request?"):
         store.deny(platform, request.entry_id)
-    _tell(consent, _waiting_object(request), f"The request of {_called(request)} is gone.")
+    _tell(consent, _waiting_object(request), f"Rejected the request of {_called(request)}.")
 
 
 @pairing.command()
@@ -110,18 +112,18 @@ def deny(*, platform: str, person: str, consent: Consent, paths: "HermesPaths") 
 @with_consent
 @with_home
 def revoke(*, platform: str, person: str, consent: Consent, paths: "HermesPaths") -> None:
-    """Let somebody write no longer, by the user's id.
+    """Revoke the access of a user, by user ID.
 
-    Whoever stands in a list of config.yaml or in the environment besides may still write.
+    Users who are also listed in config.yaml or in the environment can still write.
     """
     store, platform = _store(paths), _platform(platform)
     wanted = output.without_surrogates(person).strip()
     users = [each for each in store.approved() if each.platform == platform]
-    user = _only(users, wanted, lambda each: (each.user_id,), "was let in")
-    preview = f"{_called(user)} was let in {moment(user.approved_at or None)}."
-    if consent.obtain(output.one_line(preview) + "\n", "Let this person write no longer?"):
+    user = _only(users, wanted, lambda each: (each.user_id,), "No approved user")
+    preview = f"{_called(user)} was approved on {moment(user.approved_at or None)}."
+    if consent.obtain(output.one_line(preview) + "\n", "Revoke this access?"):
         store.revoke(platform, user.user_id)
-    _tell(consent, _approved_object(user), f"{_called(user)} may write no longer.")
+    _tell(consent, _approved_object(user), f"{_called(user)} may no longer write to the bot.")
 
 
 def _store(paths: "HermesPaths") -> PairingStore:
@@ -133,7 +135,7 @@ def _platform(name: str) -> str:
 
 
 def _only(
-    people: Sequence[Person], wanted: str, ids_of: Callable[[Person], Iterable[str]], verb: str
+    people: Sequence[Person], wanted: str, ids_of: Callable[[Person], Iterable[str]], none: str
 ) -> Person:
     """Find the user by a whole id, else by the beginning of one. Names are not ids."""
     found = [each for each in people if wanted in ids_of(each)]
@@ -141,12 +143,12 @@ def _only(
         found = [each for each in people if any(i.startswith(wanted) for i in ids_of(each))]
     if not found:
         raise NotFoundError(
-            f"Nobody of that id {verb}.",
-            f"“{output.one_line(wanted)}” is not in the list of that platform.",
-            "Look at it with `hermes-desktop gateway pairing list`.",
+            f"{none} has this ID.",
+            f"“{output.one_line(wanted)}” is not in the list of this platform.",
+            "See `hermes-desktop gateway pairing list`.",
         )
     if len(found) > 1:
-        raise AmbiguousError("More than one person fits.", "", "Give the whole id.")
+        raise AmbiguousError("This ID is ambiguous.", "", "Use the whole ID.")
     return found[0]
 
 

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_desktop.cli.gateway.gateway_facts import read_facts
 from hermes_desktop.cli.gateway.gateway_texts import runs_already
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.core.errors import NotFoundError, RefusedError
+from hermes_desktop.services.hosting.gateway_facts import read_facts
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
@@ -17,7 +17,11 @@ _LONGEST_S = 3600
 
 
 @click.command()
-@click.option("--insist", is_flag=True, help="Start although something would not run here.")
+@click.option(
+    "--insist",
+    is_flag=True,
+    help="Start even if some scheduled work or platforms would not run here.",
+)
 @click.option(
     "--drain",
     "drain_s",
@@ -25,25 +29,25 @@ _LONGEST_S = 3600
     default=DRAIN_S,
     show_default=True,
     metavar="SECONDS",
-    help="How long replies may take when it is to end.",
+    help="How long running replies may take after a stop signal.",
 )
 @with_home
 def run(*, insist: bool, drain_s: int, paths: "HermesPaths") -> int:
-    """Run the gateway of the home until it is asked to end. It needs no screen.
+    """Run the gateway of the home in the foreground, without a window.
 
-    Ctrl-C, SIGTERM and SIGHUP let running replies end first, at most as long as --drain says; a
-    second one interrupts them. What happens is told on standard error.
+    Stop it with Ctrl-C, SIGTERM or SIGHUP. Running replies then get --drain seconds to finish; a
+    second signal interrupts them. Progress goes to standard error.
 
-    Exit codes: 0 when it was asked to end, by a signal or by `gateway stop` of either program;
-    1 when it was not started, because another gateway has the home or something stands against
-    it, and when it failed or lost the home. A restart that `hermes` asks for happens inside.
+    Exit codes: 0 when it was stopped, by a signal or by `gateway stop` of either program; 1 when
+    it could not start, failed, or lost the home to another gateway. A restart that `hermes`
+    requests happens within the same process.
     """
     if not paths.home.is_dir():
         raise NotFoundError(
-            "There is no such home.",
-            f"The folder {paths.home} does not exist.",
-            "Name a model, which makes it: `hermes-desktop config set model.default NAME`. "
-            "Starting the window once makes it, too.",
+            "This home does not exist yet.",
+            f"There is no folder {paths.home}.",
+            "Create it by choosing a model: `hermes-desktop config set model.default NAME`. "
+            "You can also start the window once.",
         )
     facts = read_facts(paths)
     if facts.gateway is not None:  # before anything is opened
@@ -53,9 +57,9 @@ def run(*, insist: bool, drain_s: int, paths: "HermesPaths") -> int:
     home = kind_of_home(paths.state_db)
     if not home.may_write:
         raise RefusedError(
-            "Hermes Desktop does not run the gateway of this home.",
+            "Hermes Desktop cannot run the gateway of this home.",
             f"{home.title} {home.reason}",
-            "Use `hermes gateway run`, or `hermes gateway start`.",
+            "Use `hermes gateway run` or `hermes gateway start`.",
         )
     from hermes_desktop.cli.gateway.gateway_program import run_gateway
 

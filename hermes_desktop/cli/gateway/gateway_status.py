@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_desktop.cli import output
-from hermes_desktop.cli.gateway.gateway_facts import GatewayFacts, PlatformFacts, read_facts
 from hermes_desktop.cli.gateway.gateway_texts import age, moment, stop_sentence
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.rows import Column, as_text
+from hermes_desktop.services.hosting.gateway_facts import GatewayFacts, PlatformFacts, read_facts
 from hermes_desktop.services.hosting.undone_words import UNDONE_HINT, WHY_UNDONE, undone_sentence
 
 if TYPE_CHECKING:
@@ -20,20 +20,19 @@ RUNNING, NOT_RUNNING = 0, 1
 _COLUMNS = (
     Column("Platform"),
     Column("State"),
-    Column("Said", right=True),
-    Column("Trouble", gives_way=True),
+    Column("Updated", right=True),
+    Column("Problem", gives_way=True),
 )
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON array with one object.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with one object.")
 @with_home
 def status(*, as_json: bool, paths: "HermesPaths") -> int:
-    """Show who is the gateway and how it is.
+    """Show which program is the gateway, and its state.
 
-    Since when it runs, for which program, its platforms, and what a stop would do. Files are
-    read and nothing else is done. The exit code is 0 when a gateway runs, whoever it is, and 1
-    when none does.
+    Shows how long it has been running, its platforms, and what stopping it would do. Only reads
+    files. The exit code is 0 if a gateway is running, whichever program it is, and 1 if not.
     """
     facts = read_facts(paths)
     if as_json:
@@ -54,8 +53,8 @@ def _running(facts: GatewayFacts) -> list[str]:
     now = time.time()
     process = f"Process: {gateway.record.pid}"
     if facts.program_pid != gateway.record.pid:
-        process += f", for the program {facts.program_pid}"
-    said = f", said {age(facts.updated_at, now)} ago" if facts.updated_at else ""
+        process += f" (program: {facts.program_pid})"
+    said = f", updated {age(facts.updated_at, now)} ago" if facts.updated_at else ""
     lines = [
         f"Gateway: {facts.name}",
         f"Home: {facts.home}",
@@ -63,7 +62,7 @@ def _running(facts: GatewayFacts) -> list[str]:
         f"Since: {moment(facts.started_at)} ({age(facts.started_at, now)})",
         f"State: {facts.state or 'unknown'}{said}",
         f"Running turns: {gateway.active_agents}",
-        f"A stop: {stop_sentence(facts)}",
+        f"If you stop it: {stop_sentence(facts)}",
     ]
     return lines + _notes(facts, now)
 
@@ -71,22 +70,22 @@ def _running(facts: GatewayFacts) -> list[str]:
 def _notes(facts: GatewayFacts, now: float) -> list[str]:
     notes = []
     if facts.is_silent(now):
-        notes.append("! It has not been heard of for more than two minutes.")
+        notes.append("! It has not updated its state for more than two minutes.")
     if facts.undone is not None:
         notes.append(f"! {undone_sentence(facts.undone)} {WHY_UNDONE} {UNDONE_HINT}")
     if facts.drain_requested:
-        notes.append("! It takes no new messages: .drain_request.json asks for that.")
+        notes.append("! It accepts no new messages, as .drain_request.json requests.")
     if facts.service is not None:
         notes.append(f"· A service is installed for this home: {facts.service}")
     if facts.not_ours:
-        notes.append(f"· {facts.not_ours} Hermes Desktop hosts no gateway here.")
+        notes.append(f"· {facts.not_ours} Hermes Desktop cannot host its gateway.")
     return notes
 
 
 def _not_running(facts: GatewayFacts) -> list[str]:
-    lines = ["Gateway: none runs", f"Home: {facts.home}"]
+    lines = ["Gateway: not running", f"Home: {facts.home}"]
     if facts.ended_without_a_word:
-        lines.append(f"Last: {facts.state}, said {moment(facts.updated_at)}; then it was killed")
+        lines.append(f"Last: {facts.state}, {moment(facts.updated_at)}; then it was killed")
     elif facts.updated_at is not None:
         reason = f" ({facts.exit_reason})" if facts.exit_reason else ""
         lines.append(f"Last: {facts.state or 'unknown'}, {moment(facts.updated_at)}{reason}")

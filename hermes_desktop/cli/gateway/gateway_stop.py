@@ -9,11 +9,10 @@ import click
 
 from hermes_desktop.cli import output
 from hermes_desktop.cli.consent import Consent, with_consent
-from hermes_desktop.cli.gateway.gateway_facts import GatewayFacts, read_facts
 from hermes_desktop.cli.gateway.gateway_texts import age, moment, stop_sentence
 from hermes_desktop.cli.home_option import with_home
-from hermes_desktop.cli.rewritten_line import RewrittenLine
 from hermes_desktop.core.errors import CancelledError, HermesError
+from hermes_desktop.services.hosting.gateway_facts import GatewayFacts, read_facts, stop_gateway
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
@@ -26,18 +25,18 @@ _LOOK_S = 0.25
 @with_consent
 @with_home
 def stop(*, consent: Consent, paths: "HermesPaths") -> None:
-    """Ask the gateway to stop, whoever it is.
+    """Stop the gateway, whichever program it is.
 
-    Its end is waited for, at most two minutes. `hermes gateway` is asked by its own command, so
-    that a service is stopped with it; Hermes Desktop is asked as that command would ask it.
-    Nothing is ever killed. It is no error when no gateway runs.
+    Waits up to two minutes for it to end. `hermes gateway` is stopped by its own command, so that
+    its service stops, too; Hermes Desktop is stopped in the same way. Nothing is ever killed. It
+    is not an error if no gateway is running.
     """
     facts = read_facts(paths)
     if facts.gateway is None:
         if consent.as_json:
             output.write_json([])
         else:
-            output.write("No gateway runs for this home.\n")
+            output.write("No gateway is running for this home.\n")
         return
     if consent.obtain(_preview(facts), f"Stop {facts.name}?"):
         _stop(paths, facts, facts.gateway)
@@ -53,7 +52,7 @@ def _preview(facts: GatewayFacts) -> str:
     since = f"since {moment(facts.started_at)} ({age(facts.started_at, time.time())})"
     lines = [
         f"The gateway of {facts.home} is {facts.name}, process {pid}, {since}.",
-        f"To be stopped: {stop_sentence(facts)}",
+        f"If you stop it: {stop_sentence(facts)}",
     ]
     return "".join(output.one_line(line) + "\n" for line in lines)
 
@@ -62,20 +61,14 @@ def _stop(paths: "HermesPaths", facts: GatewayFacts, gateway: "ForeignGateway") 
     """Ask and wait on a thread, so that Ctrl-C and the elapsed seconds work meanwhile.
 
     Raises:
-        HermesError: It could not be asked, or does not stop.
+        HermesError: The request could not be sent, or it does not stop.
         CancelledError: The user stopped waiting.
     """
-    from hermes_desktop.gateway.identity.polite_stop import ask_to_go, wait_until_gone
-
     problems: list[str] = []
     cancel = threading.Event()
 
     def work() -> None:
-        if not gateway.record.is_live():  # it ended while the question was shown
-            problems.append("")
-            return
-        problem = ask_to_go(paths, gateway, os.environ, cancel=cancel)
-        problems.append(problem or wait_until_gone(gateway, cancel))
+        problems.append(stop_gateway(paths, gateway, os.environ, cancel))
 
     worker = threading.Thread(target=work, name="gateway-stop", daemon=True)
     try:
@@ -87,14 +80,14 @@ def _stop(paths: "HermesPaths", facts: GatewayFacts, gateway: "ForeignGateway") 
         raise CancelledError(
             "You stopped waiting.",
             "The gateway was asked to stop and may still end.",
-            "Look at it with `hermes-desktop gateway status`.",
+            "Check it with `hermes-desktop gateway status`.",
         ) from None
-    problem = problems[0] if problems else "It could not be asked."
+    problem = problems[0] if problems else "The request could not be sent."
     if problem and gateway.record.is_live():
         raise HermesError(
             f"{facts.name} was not stopped.",
             problem,
-            f"Nothing is killed here; its process is {gateway.record.pid}.",
+            f"It was not killed; its process ID is {gateway.record.pid}.",
         )
 
 
@@ -103,7 +96,7 @@ def _watch(worker: threading.Thread, facts: GatewayFacts) -> None:
     words = f"Waiting for {facts.name} to end …"
     if not output.is_error_terminal():
         output.say(words)
-    began, shown = time.monotonic(), RewrittenLine()
+    began, shown = time.monotonic(), output.RewrittenLine()
     while worker.is_alive():
         worker.join(_LOOK_S)
         if output.is_error_terminal():

@@ -8,7 +8,7 @@ from hermes_desktop.cli.rows import counted
 from hermes_desktop.core.errors import HermesError
 
 if TYPE_CHECKING:
-    from hermes_desktop.cli.gateway.gateway_facts import GatewayFacts
+    from hermes_desktop.services.hosting.gateway_facts import GatewayFacts
 
 _UNITS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0))
 _LIMIT_S, _LIMIT_WITH_SERVICE_S = "9", "4.5"
@@ -38,23 +38,24 @@ def stop_sentence(facts: "GatewayFacts") -> str:
     if gateway is None:
         return "There is nothing to stop."
     turns = gateway.active_agents
-    running = f"{counted(turns, 'running turn')} would be" if turns else "running turns are"
+    replies = counted(turns, "running reply", "running replies")
+    running = f"{replies} would be" if turns else "running replies are"
     if facts.kind == "hermes":
-        with_service = f" The service {facts.service.name} goes with it." if facts.service else ""
-        return f"it is asked by `hermes gateway stop`; {running} interrupted.{with_service}"
+        with_service = f" The service {facts.service.name} stops, too." if facts.service else ""
+        return f"`hermes gateway stop` ends it; {running} interrupted.{with_service}"
     limit = _LIMIT_WITH_SERVICE_S if facts.service else _LIMIT_S
     program = {
         True: " The window stays open.",
         False: " That program ends.",
         None: "",
     }[facts.windowed]
-    return f"it ends within {limit} s; {running} interrupted then and taken up later.{program}"
+    return f"it ends within {limit} s; {running} interrupted and resumed later.{program}"
 
 
 def runs_already(name: str, pid: int, started_at: float | None) -> HermesError:
     """Return the error that another gateway has the home."""
     return HermesError(
-        "Another gateway has this home already.",
-        f"It is {name}, process {pid}, and runs for {age(started_at, time.time())}.",
-        "Look at it with `hermes-desktop gateway status`; `hermes-desktop gateway stop` ends it.",
+        "This home already has a gateway.",
+        f"It is {name}, process {pid}, running for {age(started_at, time.time())}.",
+        "See `hermes-desktop gateway status`. To stop it, use `hermes-desktop gateway stop`.",
     )

@@ -13,13 +13,14 @@ from hermes_desktop.cli.rows import Column, counted, first_rows
 from hermes_desktop.cli.sessions.session_filters import with_filter, with_pinned
 from hermes_desktop.cli.sessions.session_text import clock_time
 from hermes_desktop.cli.sessions.session_trash_filter import as_ranges
-from hermes_desktop.cli.sessions.spared_lines import spared_lines
 from hermes_desktop.cli.store_access import open_actions, open_store
 from hermes_desktop.core.errors import CancelledError
 from hermes_desktop.services.sessions import bulk_sessions
 from hermes_desktop.services.sessions.session_choice import choose_for_change
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hermes_desktop.core.paths import HermesPaths
     from hermes_desktop.services.sessions.bulk_sessions import BulkPlan
     from hermes_desktop.services.sessions.session_actions import SessionActions
@@ -40,9 +41,9 @@ _COLUMNS = (
 @click.command()
 @with_filter
 @with_pinned
-@click.option("--include-archived", is_flag=True, help="Archived sessions, too.")
-@click.option("--for-good", is_flag=True, help="Keep no copy in the trash; there is no undo.")
-@click.option("--large", is_flag=True, help="Keep a copy in the trash however large it is.")
+@click.option("--include-archived", is_flag=True, help="Include archived sessions.")
+@click.option("--for-good", is_flag=True, help="Keep no copy in the trash. This cannot be undone.")
+@click.option("--large", is_flag=True, help="Keep a copy in the trash even if it is large.")
 @with_consent
 @with_home
 def prune(
@@ -56,26 +57,26 @@ def prune(
 ) -> None:
     """Move old ended sessions to the trash.
 
-    Without a condition those that nobody used for 90 days. They can be restored for 30 days.
-    Pinned sessions stay. A compressed conversation goes as a whole or not at all; subagents and
-    branches stay unless they meet the conditions, too.
+    Without conditions, moves sessions that were not used for 90 days. You can restore them for 30
+    days. Pinned sessions stay. A compressed conversation is moved as a whole or not at all;
+    subagents and branches stay unless they match the conditions, too.
     """
     if for_good and large:
-        raise click.UsageError("--for-good keeps no copy, so that --large says nothing.")
+        raise click.UsageError("--large has no effect with --for-good, which keeps no copy.")
     with open_actions(paths) as (actions, db):
         plan = bulk_sessions.plan_prune(
             db, choice, now=time.time(), include_archived=include_archived
         )
         sessions = counted(len(plan.candidates), "session")
         if for_good:
-            words = (f"Delete {sessions} for good?", "for good, there is no undo")
+            words = (f"Permanently delete {sessions}?", "this cannot be undone")
         else:
             words = (f"Move {sessions} to the trash?", "kept in the trash for 30 days")
         if not _agreed(plan, consent, *words):
             return
         if for_good:
             done = _prune_for_good(actions, db, plan, paths)
-            _report(plan, consent, f"Deleted for good: {per_source(plan.by_source)}.", done)
+            _report(plan, consent, f"Permanently deleted {per_source(plan.by_source)}.", done)
         else:
             _report_pruned(plan, consent, _prune(actions, plan, large=large))
 
@@ -91,7 +92,7 @@ def _prune_for_good(
     left = len(db.candidates(plan.choice)) if work.is_set() else 0
     if left:
         raise CancelledError(
-            "Stopped.", f"{counted(done, 'session')} deleted for good, {left:,} left."
+            "Stopped.", f"{counted(done, 'session')} permanently deleted, {left:,} left."
         )
     return done
 
@@ -103,7 +104,7 @@ def _prune(actions: "SessionActions", plan: "BulkPlan", *, large: bool) -> "Tras
         with long_work() as work:
             receipt = actions.prune(plan, force=large, on_progress=work.on_progress, cancel=work)
     except TrashTooLargeError as error:
-        error.hint = "Add --large to keep such a copy all the same, or --for-good to keep none."
+        error.hint = "Add --large to keep the copy anyway, or --for-good to keep none."
         raise
     except TrashDiskFullError as error:
         error.hint = "Free some space, or add --for-good to keep no copy."
@@ -113,7 +114,7 @@ def _prune(actions: "SessionActions", plan: "BulkPlan", *, large: bool) -> "Tras
         raise CancelledError(
             "Stopped.",
             f"{counted(done, 'session')} moved to the trash, {len(plan.candidates) - done:,} left.",
-            "Look at it with `hermes-desktop sessions trash list`.",
+            "See `hermes-desktop sessions trash list`.",
         )
     return receipt
 
@@ -147,11 +148,11 @@ def archive(
 ) -> None:
     """Hide sessions from the lists.
 
-    Those that are named, or all ended ones that meet the conditions and are not pinned. Nothing is
-    deleted; `sessions unarchive` shows them again.
+    Archives the sessions you name, or all ended sessions that match the conditions and are not
+    pinned. Nothing is deleted; `sessions unarchive` shows them again.
     """
     if sessions and (choice or choice.include_pinned):
-        raise click.UsageError("Name sessions or give conditions, not both.")
+        raise click.UsageError("Use either session names or conditions, not both.")
     if sessions:
         _archive_named(sessions, consent, paths)
         return
@@ -185,7 +186,7 @@ def _agreed(plan: "BulkPlan", consent: Consent, question: str, meaning: str) -> 
         if consent.as_json:
             output.write_json([])
         else:
-            output.write(f"No session meets the conditions.\n{spared_lines(plan)}")
+            output.write(f"No sessions match the conditions.\n{_spared_lines(plan)}")
         return False
     rows = [
         (each.id, clock_time(each.started_at), each.source, each.model or "",
@@ -194,7 +195,7 @@ def _agreed(plan: "BulkPlan", consent: Consent, question: str, meaning: str) -> 
     ]  # fmt: skip
     preview = first_rows(_COLUMNS, rows)
     preview += f"{per_source(plan.by_source)}\n{counted(plan.messages, 'message')}; {meaning}\n"
-    preview += spared_lines(plan)
+    preview += _spared_lines(plan)
     agreed = consent.obtain(preview, question)
     if consent.dry_run and consent.as_json:
         output.write_json(each.as_row() for each in plan.candidates)
@@ -207,4 +208,36 @@ def _report(plan: "BulkPlan", consent: Consent, sentence: str, done: int) -> Non
         return
     output.write(sentence + "\n")
     if done != len(plan.candidates):
-        output.say(f"Note: {counted(done, 'session')} in fact; others changed meanwhile.")
+        output.say(f"Note: {counted(done, 'session')} in fact; the others have changed since.")
+
+
+def _spared_lines(plan: "BulkPlan") -> str:
+    """Return lines about pinned sessions and those used more recently than they seem, if any."""
+    return "".join(f"{line}\n" for line in _each_spared(plan))
+
+
+def _each_spared(plan: "BulkPlan") -> "Iterator[str]":
+    spared = plan.spared
+    if plan.pinned:
+        yield f"{plan.pinned:,} of them {_are(plan.pinned)} pinned."
+    if spared.pinned:
+        sessions = counted(spared.pinned, "pinned session")
+        yield f"Skipped: {sessions}. Add --include-pinned to include {_them(spared.pinned)}."
+    if spared.parts:
+        parts = counted(spared.parts, "earlier part")
+        yield f"Skipped: {parts} of conversations whose latest session stays."
+    if spared.used_since:
+        sessions = counted(spared.used_since, "session")
+        yield f"Skipped: {sessions} started before that time but used later."
+    if plan.choice.idle_before is not None and (plan.candidates or spared.used_since):
+        yield "Age is measured from the last use; `hermes` 0.19 measures it from the start."
+    if spared.pinned or plan.pinned:
+        yield "`hermes` 0.19 ignores pins."
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _them(count: int) -> str:
+    return "it" if count == 1 else "them"

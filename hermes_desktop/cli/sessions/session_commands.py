@@ -68,20 +68,21 @@ _PLACES = {
     "archive": (f"{_HERE}.session_bulk", "archive"),
     "delete": (f"{_HERE}.session_edits", "delete"),
     "export": (f"{_HERE}.session_transfer", "export"),
-    "folder": (f"{_HERE}.session_folder", "folder"),
+    "folder": (f"{_HERE}.session_edits", "folder"),
     "health": (f"{_HERE}.store_commands", "health"),
     "import": (f"{_HERE}.session_transfer", "import_sessions"),
     "optimize": (f"{_HERE}.store_commands", "optimize"),
-    "pin": (f"{_HERE}.session_pins", "pin"),
+    "pin": (f"{_HERE}.session_edits", "pin"),
     "prune": (f"{_HERE}.session_bulk", "prune"),
     "rename": (f"{_HERE}.session_edits", "rename"),
     "restore": (f"{_HERE}.snapshot_commands", "restore"),
     "search": (f"{_HERE}.session_search", "search"),
     "snapshot": (f"{_HERE}.snapshot_commands", "snapshot"),
-    "stats": (f"{_HERE}.session_stats", "stats"),
+    "stats": (f"{_HERE}.store_commands", "stats"),
     "trash": (f"{_HERE}.session_trash", "trash"),
     "unarchive": (f"{_HERE}.session_edits", "unarchive"),
-    "unpin": (f"{_HERE}.session_pins", "unpin"),
+    "undo": (f"{_HERE}.session_undo", "undo"),
+    "unpin": (f"{_HERE}.session_edits", "unpin"),
 }
 
 
@@ -91,21 +92,26 @@ def sessions() -> None:
 
 
 @sessions.command("list")
-@click.option("--source", metavar="NAME", help="Only sessions that began there, e.g. telegram.")
+@click.option("--source", metavar="NAME", help="Only sessions from this source, such as telegram.")
 @click.option(
-    "--limit", type=_AMOUNT, default=20, show_default=True, metavar="N", help="Rows at most."
+    "--limit",
+    type=_AMOUNT,
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Maximum number of rows.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of flat objects.")
 @with_home
 def list_sessions(*, source: str | None, limit: int, as_json: bool, paths: "HermesPaths") -> None:
-    """List sessions, the newest first.
+    """List sessions, newest first.
 
-    On a terminal a table is drawn, with * at pinned sessions. Elsewhere each session is one line of
-    fields with tabs between them: id, source, number of messages, last activity, title or first
-    words; `--json` says which are pinned.
+    A terminal shows a table, with * for pinned sessions. Elsewhere, each session is one line of
+    tab-separated fields: ID, source, number of messages, last activity, title or first words. Use
+    `--json` to see which sessions are pinned.
     """
     if source is not None and not source.strip():
-        raise click.BadParameter("it is empty.", param_hint="--source")
+        raise click.BadParameter("it must not be empty.", param_hint="--source")
     with _catalog(paths) as catalog:
         found = catalog.sessions(source=source, limit=limit)
     if as_json:
@@ -123,12 +129,12 @@ def list_sessions(*, source: str | None, limit: int, as_json: bool, paths: "Herm
 @sessions.command("show")
 @click.argument("session", metavar="ID|TITLE")
 @click.option("--limit", type=_AMOUNT, metavar="N", help="Only the last N messages.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON array of messages.")
+@click.option("--json", "as_json", is_flag=True, help="Print the messages as a JSON array.")
 @with_home
 def show_session(*, session: str, limit: int | None, as_json: bool, paths: "HermesPaths") -> None:
-    """Show one session with its messages, the oldest first.
+    """Show one session with its messages, oldest first.
 
-    The session is named by its id, the beginning of its id, or its title.
+    Name the session by its ID, the beginning of its ID, or its title.
     """
     with _catalog(paths) as catalog:
         summary = catalog.find(output.without_surrogates(session))
@@ -142,7 +148,7 @@ def show_session(*, session: str, limit: int | None, as_json: bool, paths: "Herm
     for message in messages:
         output.write(session_text.message_block(message))
     if not messages:
-        output.write("\nNothing was said in this session.\n")
+        output.write("\nThis session has no messages.\n")
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""``hermes-desktop sessions rename``, ``unarchive`` and ``delete``: single sessions, by name."""
+"""Commands on single sessions by name: rename, unarchive, delete, pin, unpin, folder."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,11 @@ from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.rows import Column, counted, first_rows, size
 from hermes_desktop.cli.sessions.session_trash_filter import as_ranges
-from hermes_desktop.cli.store_access import open_actions
+from hermes_desktop.cli.store_access import open_actions, open_store
 from hermes_desktop.core.errors import CancelledError, NotFoundError, UsageError
 from hermes_desktop.services.sessions.session_catalog import find_session_id
 from hermes_desktop.services.sessions.session_choice import choose_for_change
+from hermes_desktop.services.sessions.working_folder import set_working_folder, working_folder
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
@@ -32,19 +33,19 @@ _PLAN_COLUMNS = (
 @click.command()
 @click.argument("session", metavar="ID|TITLE")
 @click.argument("title", nargs=-1, metavar="[TITLE]...")
-@click.option("--clear", is_flag=True, help="Take the title away.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON array with the id and the title.")
+@click.option("--clear", is_flag=True, help="Remove the title.")
+@click.option("--json", "as_json", is_flag=True, help="Print the ID and the title as a JSON array.")
 @with_home
 def rename(
     *, session: str, title: tuple[str, ...], clear: bool, as_json: bool, paths: "HermesPaths"
 ) -> None:
-    """Give a session another title; its words need no quotes."""
+    """Rename a session. The title needs no quotes."""
     wanted = output.without_surrogates(" ".join(title))
     if clear and title:
-        raise click.UsageError("Give a title or --clear, not both.")
+        raise click.UsageError("Use either a title or --clear, not both.")
     if not clear and not wanted.strip():
         raise UsageError(
-            "There is no title.", "", "Write it behind the session, or use --clear to take it away."
+            "The title is missing.", "", "Add it after the session, or use --clear to remove it."
         )
     with open_actions(paths) as (actions, db):
         found = find_session_id(db, output.without_surrogates(session))
@@ -54,14 +55,14 @@ def rename(
     if as_json:
         output.write_json([{"id": session_id, "title": stored}])
     elif stored is None:
-        output.write(output.one_line(f"Session {session_id} has no title any more.") + "\n")
+        output.write(output.one_line(f"Session {session_id} no longer has a title.") + "\n")
     else:
         output.write(output.one_line(f"Session {session_id} is now called “{stored}”.") + "\n")
 
 
 @click.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="ID|TITLE...")
-@click.option("--json", "as_json", is_flag=True, help="One JSON array of what was changed.")
+@click.option("--json", "as_json", is_flag=True, help="Print the changed sessions as a JSON array.")
 @with_home
 def unarchive(*, sessions: tuple[str, ...], as_json: bool, paths: "HermesPaths") -> None:
     """Show archived sessions in the lists again."""
@@ -76,7 +77,7 @@ def unarchive(*, sessions: tuple[str, ...], as_json: bool, paths: "HermesPaths")
 
 @click.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="ID|TITLE...")
-@click.option("--large", is_flag=True, help="Keep a copy in the trash however large it is.")
+@click.option("--large", is_flag=True, help="Keep a copy in the trash even if it is large.")
 @with_consent
 @with_home
 def delete(
@@ -84,8 +85,8 @@ def delete(
 ) -> None:
     """Move sessions to the trash.
 
-    `sessions trash restore` brings them back for 30 days. A session goes with all its parts, if it
-    was compressed, and with the sessions of its subagents. A session is named by its id, at least
+    You can restore them for 30 days with `sessions trash restore`. All parts of a compressed
+    session and the sessions of its subagents are moved with it. Name a session by its ID, at least
     eight characters of it, or its exact title.
     """
     with open_actions(paths) as (actions, db):
@@ -112,17 +113,17 @@ def _delete(actions: "SessionActions", plan: "DeletePlan", *, large: bool) -> "T
         with long_work() as work:
             receipt = actions.delete(plan, force=large, on_progress=work.on_progress, cancel=work)
     except TrashTooLargeError as error:
-        error.hint = "Add --large to keep such a copy all the same."
+        error.hint = "Add --large to keep the copy anyway."
         raise
     done = len(receipt.items)
     if work.is_set() and done < len(plan.ids):
         raise CancelledError(
             "Stopped.",
             f"{counted(done, 'session')} moved to the trash, {len(plan.ids) - done:,} left.",
-            "Look at it with `hermes-desktop sessions trash list`.",
+            "See `hermes-desktop sessions trash list`.",
         )
     if not receipt.items:
-        raise NotFoundError("This session is no longer there.", "Another program deleted it.")
+        raise NotFoundError("This session no longer exists.", "Another program deleted it.")
     return receipt
 
 
@@ -167,3 +168,77 @@ def _objects(plan: "DeletePlan", receipt: "TrashReceipt | None") -> list[dict[st
         }
         for each in plan.conversations
     ]
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, required=True, metavar="ID|TITLE...")
+@click.option("--json", "as_json", is_flag=True, help="Print the changed sessions as a JSON array.")
+@with_home
+def pin(*, sessions: tuple[str, ...], as_json: bool, paths: "HermesPaths") -> None:
+    """Protect sessions from being pruned.
+
+    `sessions prune`, `sessions archive` with conditions and the automatic deletion of old sessions
+    skip pinned sessions. A compressed conversation is pinned with all its parts.
+    """
+    _set(sessions, paths, pinned=True, as_json=as_json)
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, required=True, metavar="ID|TITLE...")
+@click.option("--json", "as_json", is_flag=True, help="Print the changed sessions as a JSON array.")
+@with_home
+def unpin(*, sessions: tuple[str, ...], as_json: bool, paths: "HermesPaths") -> None:
+    """Unpin sessions."""
+    _set(sessions, paths, pinned=False, as_json=as_json)
+
+
+def _set(sessions: tuple[str, ...], paths: "HermesPaths", *, pinned: bool, as_json: bool) -> None:
+    from hermes_desktop.services.sessions.session_actions import PINS_ARE_OURS
+
+    with open_actions(paths) as (actions, db):
+        ids = [choose_for_change(db, output.without_surrogates(each)) for each in sessions]
+        done = actions.pin(ids) if pinned else actions.unpin(ids)
+    if as_json:
+        output.write_json({"id": each, "pinned": pinned} for each in done.ids)
+    else:
+        output.write(f"{'Pinned' if pinned else 'Unpinned'} {counted(len(done.ids), 'session')}.\n")
+    if pinned and not done.known_to_hermes:
+        output.say(f"Note: {PINS_ARE_OURS}")
+
+
+@click.command()
+@click.argument("session", metavar="ID|TITLE")
+@click.argument("place", required=False, metavar="[FOLDER]")
+@click.option("--imported", is_flag=True, help="Use the folder named in the imported file.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@with_home
+def folder(
+    *, session: str, place: str | None, imported: bool, as_json: bool, paths: "HermesPaths"
+) -> None:
+    """Show the working folder of a session, or set it.
+
+    The assistant's tools start in this folder. An import never sets it: use --imported to accept
+    the folder that the imported file names.
+    """
+    if place is not None and imported:
+        raise click.UsageError("Use either a folder or --imported, not both.")
+    with open_store(paths, write=place is not None or imported) as db:
+        session_id = choose_for_change(db, output.without_surrogates(session))
+        found = working_folder(db, session_id)
+        if imported:
+            place = found.imported
+            if place is None:
+                raise UsageError(
+                    "This session has no imported folder.",
+                    "It was not imported, or its file named none.",
+                    "Name a folder instead.",
+                )
+        if place is not None:
+            found = set_working_folder(db, session_id, place)
+    if as_json:
+        values = {"id": found.session_id, "cwd": found.current, "imported": found.imported}
+        output.write_json_object(values)
+        return
+    output.write(output.one_line(found.current or "No folder is set.") + "\n")
+    if found.note:
+        output.say(f"Note: {found.note}.")

@@ -68,7 +68,7 @@ class Words(_TextType):
         """Accept the value; a usage error if it is blank."""
         text = output.without_surrogates(str(value))
         if not text.strip():
-            self.fail("it is empty.", param, ctx)
+            self.fail("it must not be empty.", param, ctx)
         return text
 
 
@@ -93,35 +93,35 @@ class Dollars(_FloatType):
         """Parse the value; a usage error if it is not an amount."""
         amount = float(click.FloatRange(0).convert(value, param, ctx))
         if not math.isfinite(amount):
-            self.fail(f"{amount} is no amount.", param, ctx)
+            self.fail(f"{amount} is not an amount.", param, ctx)
         return amount
 
 
 _MOMENT, _WORDS, _NUMBER, _DOLLARS = MomentParam(), Words(), Count(), Dollars()
 
 _OPTIONS: tuple[tuple[str, str, _AnyType, str, str], ...] = (
-    ("--older-than", "older_than", _MOMENT, "AGE", "Unused for longer: 30m, 5h, 2d, 1w, days."),
-    ("--newer-than", "newer_than", _MOMENT, "AGE", "Began within this age."),
-    ("--before", "before", _MOMENT, "TIME", "Began before this time, such as 2026-07-05."),
-    ("--after", "after", _MOMENT, "TIME", "Began at this time or later."),
-    ("--source", "source", _WORDS, "NAME", "Began there, e.g. telegram."),
-    ("--title", "title_like", _WORDS, "TEXT", "The title contains this."),
-    ("--model", "model_like", _WORDS, "TEXT", "The model's name contains this."),
-    ("--branch", "branch_like", _WORDS, "TEXT", "The git branch contains this."),
+    ("--older-than", "older_than", _MOMENT, "AGE", "Unused for this long: 30m, 5h, 2d, 1w, days."),
+    ("--newer-than", "newer_than", _MOMENT, "AGE", "Started within this time."),
+    ("--before", "before", _MOMENT, "TIME", "Started before this time, such as 2026-07-05."),
+    ("--after", "after", _MOMENT, "TIME", "Started at this time or later."),
+    ("--source", "source", _WORDS, "NAME", "From this source, such as telegram."),
+    ("--title", "title_like", _WORDS, "TEXT", "Title contains this text."),
+    ("--model", "model_like", _WORDS, "TEXT", "Model name contains this text."),
+    ("--branch", "branch_like", _WORDS, "TEXT", "Git branch contains this text."),
     ("--end-reason", "end_reason", _WORDS, "WORD", "Ended for this reason."),
     ("--provider", "provider", _WORDS, "NAME", "Billed through this provider."),
-    ("--user", "user_id", _WORDS, "ID", "Of this user of a platform."),
+    ("--user", "user_id", _WORDS, "ID", "From this user of a platform."),
     ("--chat-id", "chat_id", _WORDS, "ID", "In this chat of a platform."),
-    ("--chat-type", "chat_type", _WORDS, "WORD", "In chats of this kind, e.g. dm or group."),
+    ("--chat-type", "chat_type", _WORDS, "WORD", "In this kind of chat, such as dm or group."),
     ("--cwd", "cwd_prefix", _WORDS, "FOLDER", "Worked in this folder or below it."),
-    ("--min-messages", "min_messages", _NUMBER, "N", "At least so many messages."),
-    ("--max-messages", "max_messages", _NUMBER, "N", "At most so many messages."),
-    ("--min-tokens", "min_tokens", _NUMBER, "N", "At least so many tokens, in and out."),
-    ("--max-tokens", "max_tokens", _NUMBER, "N", "At most so many tokens, in and out."),
-    ("--min-cost", "min_cost", _DOLLARS, "USD", "Cost at least so much, as far as it is known."),
-    ("--max-cost", "max_cost", _DOLLARS, "USD", "Cost at most so much; unknown counts as 0."),
-    ("--min-tool-calls", "min_tool_calls", _NUMBER, "N", "At least so many tool calls."),
-    ("--max-tool-calls", "max_tool_calls", _NUMBER, "N", "At most so many tool calls."),
+    ("--min-messages", "min_messages", _NUMBER, "N", "At least N messages."),
+    ("--max-messages", "max_messages", _NUMBER, "N", "At most N messages."),
+    ("--min-tokens", "min_tokens", _NUMBER, "N", "At least N tokens, input and output."),
+    ("--max-tokens", "max_tokens", _NUMBER, "N", "At most N tokens, input and output."),
+    ("--min-cost", "min_cost", _DOLLARS, "USD", "Cost at least this much, if known."),
+    ("--max-cost", "max_cost", _DOLLARS, "USD", "Cost at most this much; unknown counts as 0."),
+    ("--min-tool-calls", "min_tool_calls", _NUMBER, "N", "At least N tool calls."),
+    ("--max-tool-calls", "max_tool_calls", _NUMBER, "N", "At most N tool calls."),
 )
 
 
@@ -145,7 +145,7 @@ def with_filter(command: Command) -> Command:
 def with_pinned(command: Command) -> Command:
     """Add ``--include-pinned`` to a command with a filter; alone, it is not a condition."""
 
-    @click.option("--include-pinned", is_flag=True, help="Pinned sessions, too.")
+    @click.option("--include-pinned", is_flag=True, help="Include pinned sessions.")
     @functools.wraps(command)
     def wrapped(*args: Any, choice: SessionFilter, include_pinned: bool, **kwargs: Any) -> Any:
         return command(*args, choice=replace(choice, include_pinned=include_pinned), **kwargs)

@@ -26,27 +26,27 @@ _WORDS = Words()
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
-@click.option("--source", type=_WORDS, metavar="NAME", help="Only sessions that began there.")
+@click.option("--source", type=_WORDS, metavar="NAME", help="Only sessions from this source.")
 @click.option(
-    "--role", type=_WORDS, metavar="NAME", help="Only what was said by user, assistant or tool."
+    "--role", type=_WORDS, metavar="NAME", help="Only messages of user, assistant or tool."
 )
 @click.option(
     "--archived/--not-archived",
     default=None,
     help="Only archived sessions, or only the others. [default: both]",
 )
-@click.option("--best", is_flag=True, help="The best match first, instead of the newest.")
-@click.option("--prefix", is_flag=True, help="Words may be beginnings of words.")
-@click.option("--once", is_flag=True, help="Only the first hit of each session.")
+@click.option("--best", is_flag=True, help="Show the best match first instead of the newest.")
+@click.option("--prefix", is_flag=True, help="Match beginnings of words.")
+@click.option("--once", is_flag=True, help="Only the first hit in each session.")
 @click.option(
     "--limit",
     type=click.IntRange(1, _MOST),
     default=50,
     show_default=True,
     metavar="N",
-    help="Hits at most.",
+    help="Maximum number of hits.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of flat objects.")
 @with_home
 def search(  # noqa: PLR0913 - one argument an option
     *,
@@ -61,15 +61,15 @@ def search(  # noqa: PLR0913 - one argument an option
     as_json: bool,
     paths: "HermesPaths",
 ) -> None:
-    """Find messages, the newest first.
+    """Find messages, newest first.
 
-    All words must stand in a message. "A phrase", beginnings*, AND, OR and NOT work; what begins
-    with a dash stands behind `--`. In a pipe each hit is one line of fields with tabs between
-    them: session, time, role, source, title, words around the hit.
+    A message must contain all words. "A phrase", beginnings*, AND, OR and NOT work; put words that
+    start with a dash after `--`. In a pipe, each hit is one line of tab-separated fields: session,
+    time, role, source, title, words around the hit.
     """
     text = output.without_surrogates(" ".join(words))
     if not text.strip():
-        raise UsageError("There is nothing to look for.", "", "Give a word.")
+        raise UsageError("There is nothing to search for.", "", "Enter at least one word.")
     order: Literal["best", "newest"] = "best" if best else "newest"
     query = SearchQuery(
         text,
@@ -92,13 +92,13 @@ def _run(paths: "HermesPaths", query: SearchQuery, *, as_json: bool) -> None:
     if outcome.notice is not None:
         output.say(f"Note: {outcome.notice.text}")
     if outcome.cancelled:
-        raise CancelledError("Stopped.", f"{outcome.hits:,} hits were found before.")
+        raise CancelledError("Stopped.", f"{outcome.hits:,} hits were found so far.")
     if as_json:
         output.write_json(map(_object, found))
     elif not outcome.hits:
         output.write("No messages found.\n")
     elif outcome.more and output.is_error_terminal():
-        output.say(f"There are more; --limit {outcome.hits * 4} shows more of them.")
+        output.say(f"There are more hits. Use --limit {outcome.hits * 4} to see more.")
 
 
 def _show(hits: Sequence["SearchHit"]) -> None:

@@ -169,9 +169,9 @@ def _tool_result(message: Message) -> str:
 
     Messages the user sent meanwhile are stored with the result, and are shown whole.
     """
-    from hermes_desktop.agent.steering import split
+    from hermes_desktop.core.text.stored_text import split_hints
 
-    own, said = split(message.content)
+    own, said = split_hints(message.content)
     lines = neutralise(_tool_output(own)).strip("\n").split("\n")
     shown = [f"    {line}" for line in lines[:TOOL_LINES]]
     if len(lines) > TOOL_LINES:

@@ -40,15 +40,20 @@ _MOST_LOSSES = 20
     type=click.Choice(["jsonl", "md"]),
     default="jsonl",
     show_default=True,
-    help="An object a line in one file, or a Markdown document each in a folder.",
+    help="One file with an object per line, or a folder with a Markdown document per session.",
 )
 @click.option(
-    "--session", "--session-id", "named", multiple=True, metavar="ID|TITLE", help="Only this one."
+    "--session",
+    "--session-id",
+    "named",
+    multiple=True,
+    metavar="ID|TITLE",
+    help="Only this session; may be repeated.",
 )
 @with_filter
-@click.option("--redact", is_flag=True, help="Take keys, tokens and passwords out.")
-@click.option("--force", is_flag=True, help="Replace files that are there.")
-@click.option("--dry-run", is_flag=True, help="Only tell what would be exported.")
+@click.option("--redact", is_flag=True, help="Remove keys, tokens and passwords.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
+@click.option("--dry-run", is_flag=True, help="Show what would be exported.")
 @with_home
 def export(  # noqa: PLR0913 - one argument an option
     *,
@@ -63,14 +68,14 @@ def export(  # noqa: PLR0913 - one argument an option
 ) -> None:
     """Write sessions to a file, a folder or standard output.
 
-    Without a condition everything is exported, archived sessions and subagents included; with
-    conditions the ended sessions that meet them, the oldest first. JSONL goes to standard output
-    unless a file is named, Markdown to the folder session-exports in the home.
+    Without conditions, everything is exported, including archived sessions and subagents; with
+    conditions, the ended sessions that match them, oldest first. JSONL goes to standard output
+    unless you name a file; Markdown goes to the folder session-exports in the home.
     """
     if named and choice:
-        raise click.UsageError("Name sessions or give conditions, not both.")
+        raise click.UsageError("Use either session names or conditions, not both.")
     if form == "md" and place == _STANDARD:
-        raise click.UsageError("Markdown is written into a folder.")
+        raise click.UsageError("Markdown needs a folder; it cannot go to standard output.")
     clean: Clean = redactor_of_home(paths).clean if redact else _as_it_is
     with open_store(paths) as db:
         wanted = [find_session_id(db, output.without_surrogates(each)) for each in named]
@@ -126,14 +131,16 @@ def _markdown(
 
 @click.command("import")
 @click.argument("place", metavar="FILE|-")
-@click.option("--dry-run", is_flag=True, help="Look at the file, and change nothing.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON array of the sessions in the file.")
+@click.option("--dry-run", is_flag=True, help="Check the file without changing anything.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the sessions in the file as a JSON array."
+)
 @with_home
 def import_sessions(*, place: str, dry_run: bool, as_json: bool, paths: "HermesPaths") -> None:
     """Add sessions from a JSONL export.
 
-    Those that are there already are left as they are. The whole file is looked at first: with a
-    mistake in it nothing is changed. A snapshot of the store is taken before.
+    Sessions that already exist are left unchanged. The whole file is checked first; if it contains
+    a mistake, nothing is imported. A snapshot of the store is taken first.
     """
     given = session_import.parse(_read(place))
     if dry_run:
@@ -168,7 +175,7 @@ def _read(place: str) -> str:
         try:
             data = Path(place).read_bytes()
         except FileNotFoundError:
-            raise NotFoundError("There is no such file.", place) from None
+            raise NotFoundError("The file does not exist.", place) from None
         except OSError as error:
             raise UsageError(
                 "The file cannot be read.", f"{place}: {error.strerror or error}."
@@ -187,7 +194,7 @@ def _tell(plan: "ImportPlan", done: "Imported | None", *, as_json: bool) -> None
         return
     lead = "Would import" if done is None else "Imported"
     skipped = len(plan.sessions) - len(added)
-    there = f"; {skipped:,} there already" if skipped else ""
+    there = f"; {skipped:,} already exist" if skipped else ""
     output.write(f"{lead} {per_source(plan.by_source)}{there}.\n")
     for loss in plan.lost[:_MOST_LOSSES]:
         output.say(f"Note: {loss.text}")
@@ -195,6 +202,8 @@ def _tell(plan: "ImportPlan", done: "Imported | None", *, as_json: bool) -> None
         output.say(f"Note: {counted(len(plan.lost) - _MOST_LOSSES, 'more value')} cannot be kept.")
     if done is not None:
         for each in done.retitled:
-            output.say(f"Note: “{each['from']}” is taken; {each['session_id']} is “{each['to']}”.")
+            output.say(
+                f"Note: “{each['from']}” is taken; {each['session_id']} is now “{each['to']}”."
+            )
         if done.detached:
-            output.say(f"Note: {counted(done.detached, 'session')} lost a parent that is missing.")
+            output.say(f"Note: {counted(done.detached, 'session')} whose parent is missing.")

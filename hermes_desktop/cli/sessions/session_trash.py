@@ -38,17 +38,17 @@ _COLUMNS = (
 
 @click.group()
 def trash() -> None:
-    """See and restore what was deleted in the last 30 days."""
+    """List and restore sessions deleted in the last 30 days."""
 
 
 @trash.command("list")
 @with_trash_filter
-@click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of flat objects.")
 @with_home
 def list_items(*, choice: TrashFilter, as_json: bool, paths: "HermesPaths") -> None:
-    """List the trash, the latest first.
+    """List the trash, latest first.
 
-    In a pipe: trash id, time, source, number of sessions and of messages, first session, title.
+    In a pipe: trash ID, time, source, number of sessions, number of messages, first session, title.
     """
     with open_actions(paths, write=False) as (actions, _):
         actions.tidy_trash()
@@ -57,7 +57,7 @@ def list_items(*, choice: TrashFilter, as_json: bool, paths: "HermesPaths") -> N
     if as_json:
         output.write_json(map(dataclasses.asdict, items))
     elif not items:
-        output.write("Nothing in the trash fits.\n" if there else "The trash is empty.\n")
+        output.write("Nothing in the trash matches.\n" if there else "The trash is empty.\n")
     else:
         output.write(as_text(_COLUMNS, _rows(items)))
 
@@ -70,13 +70,13 @@ def list_items(*, choice: TrashFilter, as_json: bool, paths: "HermesPaths") -> N
 def restore(
     *, wanted: tuple[str, ...], choice: TrashFilter, consent: Consent, paths: "HermesPaths"
 ) -> None:
-    """Put deleted sessions back as they were.
+    """Restore deleted sessions as they were.
 
-    Those that are named, or all that meet the conditions. ID is the number that `trash list`
-    shows, or the id of the session it shows; 3-7 are all numbers from 3 to 7.
+    Restores the sessions you name, or all that match the conditions. ID is the number that `trash
+    list` shows, or the session ID that it shows; 3-7 means all numbers from 3 to 7.
     """
     if wanted and choice:
-        raise click.UsageError("Name what is to be restored, or give conditions, not both.")
+        raise click.UsageError("Use either IDs or conditions, not both.")
     with open_actions(paths) as (actions, _):
         there = actions.trash()
         if not wanted and not choice:
@@ -104,14 +104,14 @@ def _nothing_named(there: Sequence["TrashItem"], *, as_json: bool) -> UsageError
         output.write(as_text(_COLUMNS, _rows(there)))
     example = f"hermes-desktop sessions trash restore {there[0].trash_id}"
     return UsageError(
-        "Name what is to be restored.", "", f"Give a trash ID, for example `{example}`."
+        "Name the sessions to restore.", "", f"Use a trash ID, for example `{example}`."
     )
 
 
 def _agreed(items: Sequence["TrashItem"], consent: Consent, *, asks: bool) -> bool:
     """Show what would be restored and ask, unless items were named; False: do nothing."""
     if not items:
-        output.write("[]\n" if consent.as_json else "Nothing in the trash fits.\n")
+        output.write("[]\n" if consent.as_json else "Nothing in the trash matches.\n")
         return False
     if not asks and not consent.dry_run:
         return True
@@ -139,19 +139,22 @@ def _tell(done: Sequence["Restored"], *, as_json: bool) -> None:
         output.write(output.one_line(f"Restored session {each.root_id}.") + "\n")
         moved = {old: new for old, new in each.session_ids.items() if old != new}
         for old, new in moved.items():
-            output.say(f"Note: the id {old} is taken; the session is now {new}.")
+            output.say(f"Note: the ID {old} is taken; the session is now {new}.")
         for session_id, title in each.retitled.items():
             output.say(f"Note: the title was taken; session {session_id} is now called “{title}”.")
 
 
 @trash.command()
 @click.option(
-    "--older-than", type=MomentParam(), metavar="AGE", help="Deleted longer ago: 5h, 2d, 1w, days."
+    "--older-than",
+    type=MomentParam(),
+    metavar="AGE",
+    help="Deleted at least this long ago: 5h, 2d, 1w, days.",
 )
 @with_consent
 @with_home
 def empty(*, older_than: float | None, consent: Consent, paths: "HermesPaths") -> None:
-    """Delete for good what is in the trash."""
+    """Permanently delete the sessions in the trash."""
     with open_actions(paths) as (actions, _):
         actions.tidy_trash()
         there = actions.trash()
@@ -165,14 +168,16 @@ def empty(*, older_than: float | None, consent: Consent, paths: "HermesPaths") -
             return
         counts = per_source(Counter(item.source for item in items))
         total = sum(item.bytes for item in items)
-        preview = first_rows(_COLUMNS, _rows(items)) + f"{counts}\n{size(total)}, for good\n"
-        question = f"Delete {counted(len(items), 'session')} for good?"
+        preview = (
+            first_rows(_COLUMNS, _rows(items)) + f"{counts}\n{size(total)}; this cannot be undone\n"
+        )
+        question = f"Permanently delete {counted(len(items), 'session')}?"
         if consent.obtain(preview, question):
             actions.empty_trash(older_than=edge)
     if consent.as_json:
         output.write_json(map(dataclasses.asdict, items))
     elif not consent.dry_run:
-        output.write(f"Deleted for good: {counts}.\n")
+        output.write(f"Permanently deleted {counts}.\n")
 
 
 def _rows(items: Sequence["TrashItem"]) -> list[tuple[Any, ...]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _RANGE = re.compile(r"(\d+)-(\d+)")
-_LOOK = "Look at it with `hermes-desktop sessions trash list`."
+_LOOK = "See `hermes-desktop sessions trash list`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +57,21 @@ class TrashFilter:
 def with_trash_filter(command: Command) -> Command:
     """Add the options of a :class:`TrashFilter` to a command and call it with ``choice``."""
 
-    @click.option("--source", type=Words(), metavar="NAME", help="Began there, e.g. telegram.")
-    @click.option("--title", type=Words(), metavar="TEXT", help="The title contains this.")
     @click.option(
-        "--reason", type=click.Choice(["deleted", "pruned"]), help="How it came to the trash."
+        "--source", type=Words(), metavar="NAME", help="From this source, such as telegram."
+    )
+    @click.option("--title", type=Words(), metavar="TEXT", help="Title contains this text.")
+    @click.option(
+        "--reason", type=click.Choice(["deleted", "pruned"]), help="How it got into the trash."
     )
     @click.option(
         "--older-than",
         type=MomentParam(),
         metavar="AGE",
-        help="Deleted longer ago: 30m, 5h, 2d, 1w, days.",
+        help="Deleted at least this long ago: 30m, 5h, 2d, 1w, days.",
     )
     @click.option(
-        "--newer-than", type=MomentParam(), metavar="AGE", help="Deleted within this age."
+        "--newer-than", type=MomentParam(), metavar="AGE", help="Deleted within this time."
     )
     @functools.wraps(command)
     def wrapped(
@@ -107,7 +109,7 @@ def named(items: Sequence["TrashItem"], wanted: str) -> list["TrashItem"]:
         low, high = int(edges[1]), int(edges[2])
         fitting = [item for item in items if low <= item.trash_id <= high]
     if not fitting:
-        raise NotFoundError(f"The trash does not hold “{text}”.", "", _LOOK)
+        raise NotFoundError(f"“{text}” is not in the trash.", "", _LOOK)
     return fitting
 
 

@@ -35,17 +35,17 @@ _COLUMNS = (
 
 @click.group()
 def snapshot() -> None:
-    """Take and list copies of the whole store.
+    """Take and list snapshots, which are copies of the whole store.
 
-    The latest five of the last 30 days are kept. `sessions restore` puts one back.
+    The latest five of the last 30 days are kept. Restore one with `sessions restore`.
     """
 
 
 @snapshot.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON array with the snapshot.")
+@click.option("--json", "as_json", is_flag=True, help="Print the snapshot as a JSON array.")
 @with_home
 def take(*, as_json: bool, paths: "HermesPaths") -> None:
-    """Copy the store as it is now, while others may go on writing."""
+    """Copy the current store. Other programs can keep using it."""
     with long_work() as work:
         taken = store_care.guard(
             paths, "person", now=time.time(), on_progress=work.on_progress, cancel=work
@@ -59,22 +59,22 @@ def take(*, as_json: bool, paths: "HermesPaths") -> None:
         f"{counted(info.messages, 'message')}, {size(info.bytes)}.\n"
     )
     for name in taken.dropped:
-        output.say(f"Note: the old snapshot {name} was dropped.")
+        output.say(f"Note: the old snapshot {name} was deleted.")
 
 
 @snapshot.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of flat objects.")
 @with_home
 def list_all(*, as_json: bool, paths: "HermesPaths") -> None:
-    """List the snapshots, the latest first.
+    """List the snapshots, latest first.
 
-    In a pipe: name, time, why it was taken, sessions, messages, size.
+    In a pipe: name, time, reason, sessions, messages, size.
     """
     found = list_snapshots(paths.snapshots_dir)
     if as_json:
         output.write_json(map(_object, found))
     elif not found:
-        output.write("There is no snapshot.\n")
+        output.write("No snapshots.\n")
     else:
         output.write(as_text(_COLUMNS, [_row(info) for info in found]))
 
@@ -84,10 +84,10 @@ def list_all(*, as_json: bool, paths: "HermesPaths") -> None:
 @with_consent
 @with_home
 def restore(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
-    """Put a snapshot in the place of the store.
+    """Replace the store with a snapshot.
 
-    What is there now is kept in a snapshot first, or set aside as it is where it cannot be read.
-    It is refused while another program has the store open.
+    The current store is kept in another snapshot, or set aside if it cannot be read. Close all
+    other programs that use the store first.
     """
     info = store_care.find(paths, output.without_surrogates(name))
     require_shared(paths.state_db)
@@ -95,13 +95,13 @@ def restore(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
         require_no_other_process(paths.state_db, unseen_ok=True)
     preview = f"Snapshot {info.name}: {counted(info.sessions, 'session')}, "
     preview += f"{counted(info.messages, 'message')}\n{_present(paths)}"
-    if consent.obtain(preview, "Put the snapshot in the place of what is there now?"):
+    if consent.obtain(preview, "Replace the store with this snapshot?"):
         with long_work() as work:
             done = store_care.restore(
                 paths, info, now=time.time(), on_progress=work.on_progress, cancel=work
             )
         if done.before is not None:
-            output.say(f"What was there before is kept in the snapshot {done.before.name}.")
+            output.say(f"The previous store is kept in the snapshot {done.before.name}.")
         if done.set_aside is not None:
             output.say(output.one_line(f"The damaged store is kept as {done.set_aside}."))
     if consent.as_json:
@@ -113,22 +113,22 @@ def restore(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
 def _present(paths: "HermesPaths") -> str:
     """Describe what would be replaced, and which programs may be using it."""
     if not paths.state_db.exists() or not paths.state_db.stat().st_size:
-        return "There is no store now.\n"
+        return "There is no store yet.\n"
     try:
         with open_store(paths) as db:
             now = db.read(statistics.figures)
         sessions = counted(now.sessions, "session")
-        lines = f"In place of: {sessions}, {counted(now.messages, 'message')}\n"
+        lines = f"Replaces: {sessions}, {counted(now.messages, 'message')}\n"
     except StateUnavailableError as error:
-        lines = f"In place of a file that cannot be read; it is set aside. {error.detail}"
+        lines = f"Replaces a file that cannot be read and is set aside. {error.detail}"
         lines = output.one_line(lines) + "\n"
     holders = other_holders(paths.state_db)
     if holders.seen:
         lines += output.one_line(f"Open in: {holders}") + "\n"
     if holders.hidden:
         lines += (
-            f"{holders.hidden} processes are not visible to us; make sure that no other Hermes"
-            " program runs.\n"
+            f"{holders.hidden} processes are not visible; make sure that no other Hermes program"
+            " is running.\n"
         )
     return lines
 

@@ -9,13 +9,56 @@ from hermes_desktop.cli import output
 from hermes_desktop.cli.consent import Consent, with_consent
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.rows import Column, as_text
-from hermes_desktop.cli.settings.hidden_input import read_hidden
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.errors import UsageError
+from hermes_desktop.core.errors import CancelledError, UsageError
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
-    from hermes_desktop.services.secrets.secrets_book import SecretPlace, SecretsBook, SecretView
+    from hermes_desktop.services.secrets.secrets_repository import (
+        SecretPlace,
+        SecretsRepository,
+        SecretView,
+    )
+
+# ------------------------------------------------------------------------------
+# Terminal input that is not shown while it is typed.
+
+
+def read_hidden(question: str) -> str:
+    """Prompt on the terminal without echo.
+
+    Raises:
+        CancelledError: The input ended without a line.
+    """
+    line = _without_echo(question)
+    if not line:
+        raise CancelledError("Cancelled.", "Nothing was changed.")
+    return line.rstrip("\r\n")
+
+
+if sys.platform == "win32":
+    import getpass
+
+    def _without_echo(question: str) -> str:
+        return getpass.getpass(question) + "\n"
+else:
+    import termios
+
+    def _without_echo(question: str) -> str:
+        # Not getpass: it prompts on the terminal of the session, which may differ from the one
+        # behind standard input, and discards input typed before.
+        terminal = sys.stdin.fileno()
+        before = termios.tcgetattr(terminal)
+        hidden = [*before]
+        hidden[3] &= ~termios.ECHO
+        try:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, hidden)
+            output.ask(question)
+            return sys.stdin.readline()
+        finally:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+            output.say("")
+
 
 _COLUMNS = (Column("Secret"), Column("Standing"), Column("What it is", gives_way=True))
 _MOST_READ = 1_000_000
@@ -42,7 +85,7 @@ def secrets() -> None:
 @with_home
 def list_secrets(*, everything: bool, show_end: bool, as_json: bool, paths: "HermesPaths") -> None:
     """List secrets and where they are; never what they are."""
-    views = [view for view in _book(paths).look() if view.places or everything]
+    views = [view for view in _repository(paths).look() if view.places or everything]
     if as_json:
         output.write_json([_object(view, show_end=show_end) for view in views])
         return
@@ -60,7 +103,9 @@ def list_secrets(*, everything: bool, show_end: bool, as_json: bool, paths: "Her
 @click.argument("name")
 @click.argument("values", nargs=-1, metavar="")
 @click.option("--plain", is_flag=True, help="Keep it in a file that only you can read (0600).")
-@click.option("--no-check", "unchecked", is_flag=True, help="Do not ask the platform first.")
+@click.option(
+    "--no-check", "unchecked", is_flag=True, help="Do not check it with the platform first."
+)
 @with_home
 def set_secret(
     *, name: str, values: tuple[str, ...], plain: bool, unchecked: bool, paths: "HermesPaths"
@@ -73,28 +118,28 @@ def set_secret(
     anywhere else.
     """
     from hermes_desktop.services.secrets.secret_checks import checked_name
-    from hermes_desktop.services.secrets.secrets_beside_hermes import note_on_hermes
+    from hermes_desktop.services.secrets.secrets_repository import note_on_hermes
     from hermes_desktop.services.settings.pasted_secret import validate_argument
 
     if values or "=" in name:
         raise UsageError(
-            "A secret is not given on the command line.",
-            "Every program of yours can see it there, and the history of the shell keeps it.",
-            "Give the name alone: the value is asked for, or read from standard input.",
+            "Secrets cannot be given on the command line.",
+            "Other programs could see it there, and the shell would store it in its history.",
+            "Give the name only: you are asked for the value, or it is read from standard input.",
         )
     name = checked_name(output.without_surrogates(name))
     given = validate_argument(name, _ask_for(name))
     if not unchecked:
         _verify_with_platform(paths, name, given.value)
-    book = _book(paths)
+    repository = _repository(paths)
     if not plain:
         _say_that_it_waits()
-    book.keep(name, given.value, plain=plain)
+    repository.keep(name, given.value, plain=plain)
     where = "in a plain file that only you can read" if plain else "in the keyring"
-    output.write(f"{name} is kept {where}.\n")
+    output.write(f"{name} is stored {where}.\n")
     if given.note:
         output.say(given.note)
-    view = book.find(name)
+    view = repository.find(name)
     if view.differ:
         output.say(_difference(view))
     note = note_on_hermes(view, paths.home)
@@ -112,31 +157,31 @@ def move(*, name: str, back: bool, consent: Consent, paths: "HermesPaths") -> No
     """Move a secret into the keyring, or back.
 
     From .env or config.yaml into the keyring; with --back from the keyring into .env. It is read
-    back from its new place before it is taken out of the old one, and taken out of the versions of
-    config.yaml that are kept.
+    back from its new place before it is removed from the old one and from the stored versions of
+    config.yaml.
     """
-    from hermes_desktop.services.secrets.secrets_book import NOT_FOUND_BY_HERMES
+    from hermes_desktop.services.secrets.secrets_repository import NOT_FOUND_BY_HERMES
 
-    book = _book(paths)
-    view = book.find(output.without_surrogates(name))
+    repository = _repository(paths)
+    view = repository.find(output.without_surrogates(name))
     note = NOT_FOUND_BY_HERMES.format(name=view.name)
-    act, froms = (book.move_back, _OURS) if back else (book.move, _MOVED)
+    act, froms = (repository.move_back, _OURS) if back else (repository.move, _MOVED)
     if not any(place.where in froms for place in view.places):
         act(view.name)  # raises that it is not there
     if back:
-        preview = f"{view.name} goes from the keyring into .env, where programs can read it.\n"
+        preview = f"{view.name} is moved from the keyring to .env, where programs can read it.\n"
     else:
-        preview = f"{view.name} goes into the keyring. {note}\n"
+        preview = f"{view.name} is moved to the keyring. {note}\n"
     if not consent.obtain(preview, "Move it?"):
         return
     _say_that_it_waits()
     if back:
-        book.move_back(view.name)
-        words = f"{view.name} stands in .env again.\n"
+        repository.move_back(view.name)
+        words = f"{view.name} is in .env again.\n"
     else:
-        places = book.move(view.name)
+        places = repository.move(view.name)
         words = f"{view.name} is in the keyring, and no longer in {' and '.join(places)}.\n"
-    after = book.find(view.name)
+    after = repository.find(view.name)
     if consent.as_json:
         output.write_json([_object(after, show_end=False)])
     else:
@@ -150,23 +195,25 @@ def move(*, name: str, back: bool, consent: Consent, paths: "HermesPaths") -> No
 @with_consent
 @with_home
 def remove(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
-    """Take a secret out of the keyring for good.
+    """Remove a secret from the keyring for good.
 
-    One that was kept with `secrets set --plain` is taken out of that file. What stands in .env
-    or config.yaml stays.
+    One that was stored with `secrets set --plain` is removed from that file. Values in .env and
+    config.yaml stay.
     """
-    book = _book(paths)
-    view = book.find(output.without_surrogates(name))
+    repository = _repository(paths)
+    view = repository.find(output.without_surrogates(name))
     left = [place for place in view.places if place.where not in _OURS]
     if len(left) == len(view.places):
-        book.remove(view.name)  # raises that it is not kept here
-    then = f"then {_words(left[0], show_end=False)} counts" if left else "it is then nowhere"
+        repository.remove(view.name)  # raises that it is not kept here
+    then = (
+        f"then {_words(left[0], show_end=False)} is used" if left else "then it is stored nowhere"
+    )
     kept = " and ".join(place.where for place in view.places if place not in left)
-    if consent.obtain(f"{view.name} is taken out of the {kept}; {then}.\n", "Take it out?"):
+    if consent.obtain(f"{view.name} is removed from the {kept}; {then}.\n", "Remove it?"):
         _say_that_it_waits()
-        book.remove(view.name)
+        repository.remove(view.name)
         if consent.as_json:
-            output.write_json([_object(book.find(view.name), show_end=False)])
+            output.write_json([_object(repository.find(view.name), show_end=False)])
         else:
             output.write(f"{view.name} is no longer in the {kept}.\n")
 
@@ -181,20 +228,20 @@ def check(*, paths: "HermesPaths") -> None:
     from hermes_desktop.settings.secrets import SecretStoreError
 
     _say_that_it_waits()
-    reading = _book(paths).check()
+    reading = _repository(paths).check()
     if reading.state != "stored" or not reading.detail:
         raise SecretStoreError(reading.state, reading.detail)
     output.write(output.one_line(f"The keyring works: {reading.detail}.") + "\n")
 
 
-def _book(paths: "HermesPaths") -> "SecretsBook":
+def _repository(paths: "HermesPaths") -> "SecretsRepository":
     import os
 
     from hermes_desktop.services.secrets.secret_access import open_secrets
-    from hermes_desktop.services.secrets.secrets_book import SecretsBook
+    from hermes_desktop.services.secrets.secrets_repository import SecretsRepository
 
     clock = SystemClock()
-    return SecretsBook(paths, os.environ, open_secrets(paths, clock), clock)
+    return SecretsRepository(paths, os.environ, open_secrets(paths, clock), clock)
 
 
 def _verify_with_platform(paths: "HermesPaths", name: str, value: str) -> None:
@@ -202,7 +249,7 @@ def _verify_with_platform(paths: "HermesPaths", name: str, value: str) -> None:
     import os
 
     from hermes_desktop.services.secrets.platform_facts import PLATFORMS
-    from hermes_desktop.services.settings.secret_trial import check_secret, checking_platform
+    from hermes_desktop.services.settings.platform_checks import check_secret, checking_platform
 
     platform = checking_platform(name)
     if not platform:
@@ -261,7 +308,7 @@ def _difference(view: "SecretView") -> str:
     here = counts.where if counts else "none"
     hermes = next((p.where for p in view.places if p.where == ".env"), "")
     beside = f", while `hermes` takes {hermes} first" if hermes and hermes != here else ""
-    return f"{view.name} has different values; {here} counts here{beside}."
+    return f"{view.name} has different values; {here} is used here{beside}."
 
 
 def _takes_effect(view: "SecretView") -> str:

@@ -1,5 +1,6 @@
 """``config``: list, explain and change settings; the earlier versions of config.yaml."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,104 @@ from hermes_desktop.cli import output
 from hermes_desktop.cli.consent import Consent, with_consent
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.rows import Column, as_text
-from hermes_desktop.cli.settings.settings_texts import as_object, explanation, shown, source_words
 from hermes_desktop.core.clock import SystemClock
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
-    from hermes_desktop.services.settings.settings_book import Change, Saved, SettingsBook
+    from hermes_desktop.services.settings.settings_reading import SettingView
+    from hermes_desktop.services.settings.settings_repository import (
+        Change,
+        Saved,
+        SettingsRepository,
+    )
     from hermes_desktop.settings.config_versions import Version
+
+# ------------------------------------------------------------------------------
+# Descriptions of a setting: its value, its source, its meaning.
+
+
+def shown(value: Any) -> str:
+    """Return a value on one line, as it could be typed."""
+    if value is None or value == "":
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)
+
+
+def source_words(view: "SettingView") -> str:
+    """Return where a value comes from, and what the file contains if that has no effect."""
+    if view.is_default:
+        words = "default"
+        return f"{words}; line {view.line} is invalid" if view.problem else words
+    if view.source in {"config.yaml", "settings.yaml", "gateway.json"}:
+        line = f", line {view.line}" if view.line else ""
+        return f"{view.source}{line}"
+    if view.source == "system":
+        return "the system"
+    words = f"{view.place} ({view.source})"
+    return f"{words}, overrides {shown(view.stored)} in the file" if view.is_set else words
+
+
+def as_object(view: "SettingView") -> dict[str, Any]:
+    """Return the setting as a JSON object."""
+    option = view.option
+    return {
+        "key": view.key,
+        "value": view.value,
+        "source": view.source,
+        "place": view.place,
+        "line": view.line,
+        "is_set": view.is_set,
+        "stored": view.stored,
+        "default": option.default,
+        "problem": view.problem,
+        "label": option.title,
+        "section": option.section,
+        "kind": option.kind,
+        "choices": list(option.choices or ()),
+        "effect": option.effect.value,
+        "hermes_reads_it": not option.unknown_to_hermes and option.store == "config",
+        "known": True,
+    }
+
+
+def explanation(view: "SettingView") -> Iterator[str]:
+    """Yield everything there is to know about a setting, line by line."""
+    from hermes_desktop.settings.options import EFFECT_WORDS
+
+    option = view.option
+    yield f"{option.key} – {option.title}"
+    yield option.help
+    yield f"Now: {shown(view.value)} ({source_words(view)})."
+    yield f"Default: {shown(option.default)}."
+    if view.problem:
+        yield f"The file holds {shown(view.stored)}: {view.problem}"
+    yield option.allowed()
+    for word, meaning in (option.choices or {}).items():
+        yield f"  {word}: {meaning}"
+    if option.consequence:
+        yield option.consequence
+    yield EFFECT_WORDS[option.effect]
+    if option.unknown_to_hermes:
+        yield option.unknown_to_hermes
+    if option.store != "config":
+        yield "This setting of the desktop program is not used by `hermes`."
+    else:
+        places = ", ".join(place.key for place in option.all_places())
+        yield f"Accepted at: {places}."
+    for key, line in view.ignored:
+        nowhere = "neither this program nor `hermes` uses it"
+        yield f"{key} (line {line}) is in the file, too, but {nowhere}."
+    if option.switched_on_by:
+        sets = " or ".join(" with ".join(names) for names in option.switched_on_by)
+        yield f"If the file does not set it, {sets} alone turns it on."
+    if option.variables:
+        order = "overrides" if option.variable_wins else "is used if it is not set in"
+        yield f"The variable {' or '.join(option.variables)} {order} the file."
+
 
 _COLUMNS = (Column("Setting"), Column("Value"), Column("From", gives_way=True))
 _dry_run = click.option("--dry-run", is_flag=True, help="Show the difference, write nothing.")
@@ -44,9 +136,11 @@ def list_settings(
     WORDS are looked for in names, labels and explanations. Keys of config.yaml that are no setting
     of this program are listed at the end, with their lines; they are only shown.
     """
-    book = _book(paths)
-    views = [v for v in book.look(" ".join(words)) if v.is_set or not only_set or not v.is_default]
-    unknown = [] if words else book.unknown()
+    repository = _repository(paths)
+    views = [
+        v for v in repository.look(" ".join(words)) if v.is_set or not only_set or not v.is_default
+    ]
+    unknown = [] if words else repository.unknown()
     if as_json:
         others = [{"key": u.key, "value": u.value, "line": u.line, "known": False} for u in unknown]
         output.write_json([*(as_object(view) for view in views), *others])
@@ -59,7 +153,7 @@ def list_settings(
     output.write(as_text(_COLUMNS, rows))
     for view in views:
         if view.problem:
-            output.say(f"{view.key}: {view.problem} {shown(view.value)} counts.")
+            output.say(f"{view.key}: {view.problem} {shown(view.value)} is used.")
 
 
 @config.command("get")
@@ -68,7 +162,7 @@ def list_settings(
 @with_home
 def get(*, key: str, as_json: bool, paths: "HermesPaths") -> None:
     """Print the value of a setting that counts now."""
-    view = _book(paths).find(output.without_surrogates(key))
+    view = _repository(paths).find(output.without_surrogates(key))
     if as_json:
         output.write_json([as_object(view)])
         return
@@ -84,7 +178,7 @@ def explain(*, key: str, paths: "HermesPaths") -> None:
 
     Also what a change brings with it, and when it counts.
     """
-    view = _book(paths).find(output.without_surrogates(key))
+    view = _repository(paths).find(output.without_surrogates(key))
     output.write("".join(output.one_line(line) + "\n" for line in explanation(view)))
 
 
@@ -111,7 +205,7 @@ def set_value(
     Lists are given with commas between their entries. A value that begins with a dash stands
     behind `--`.
     """
-    from hermes_desktop.services.settings.settings_book import Change, find_option
+    from hermes_desktop.services.settings.settings_repository import Change, find_option
 
     if len(pairs) % 2:
         raise click.UsageError("Give a value for each setting: KEY VALUE.")
@@ -130,7 +224,7 @@ def set_value(
 @with_home
 def unset(*, keys: tuple[str, ...], dry_run: bool, as_json: bool, paths: "HermesPaths") -> None:
     """Take settings out of the file, so that their defaults count."""
-    from hermes_desktop.services.settings.settings_book import Change, find_option
+    from hermes_desktop.services.settings.settings_repository import Change, find_option
 
     changes = [Change(find_option(output.without_surrogates(key)).key, unset=True) for key in keys]
     _save(paths, changes, dry_run=dry_run, as_json=as_json)
@@ -141,7 +235,7 @@ def unset(*, keys: tuple[str, ...], dry_run: bool, as_json: bool, paths: "Hermes
 @with_home
 def versions(*, as_json: bool, paths: "HermesPaths") -> None:
     """List former versions of config.yaml, the newest first."""
-    found = _book(paths).config.versions()
+    found = _repository(paths).config.versions()
     if as_json:
         output.write_json([_version(each) for each in found])
     elif not found:
@@ -161,7 +255,7 @@ def diff(*, version: str, paths: "HermesPaths") -> None:
     VERSION is a number or a name from `config versions`; without one, the latest. Secrets are
     hidden.
     """
-    store = _book(paths).config
+    store = _repository(paths).config
     found = store.diff_to(store.find_version(output.without_surrogates(version)))
     if found:
         output.write(output.neutralise(found))
@@ -179,26 +273,26 @@ def restore(*, version: str, consent: Consent, paths: "HermesPaths") -> None:
     VERSION is a number or a name from `config versions`; without one, the latest. What stands
     there now becomes a version, too.
     """
-    book = _book(paths)
-    found = book.config.find_version(output.without_surrogates(version))
-    preview = book.restore(found, dry_run=True)
+    repository = _repository(paths)
+    found = repository.config.find_version(output.without_surrogates(version))
+    preview = repository.restore(found, dry_run=True)
     if not preview.diff:
-        output.say("That is what stands there now; nothing was changed.")
+        output.say("The file already has this content; nothing was changed.")
         return
     if consent.obtain(output.neutralise(preview.diff), "Bring this version back?"):
-        _tell(paths, book.restore(found), as_json=consent.as_json)
+        _tell(paths, repository.restore(found), as_json=consent.as_json)
 
 
-def _book(paths: "HermesPaths") -> "SettingsBook":
+def _repository(paths: "HermesPaths") -> "SettingsRepository":
     import os
 
-    from hermes_desktop.services.settings.settings_book import SettingsBook
+    from hermes_desktop.services.settings.settings_repository import SettingsRepository
 
-    return SettingsBook(paths, os.environ, SystemClock())
+    return SettingsRepository(paths, os.environ, SystemClock())
 
 
 def _save(paths: "HermesPaths", changes: "list[Change]", *, dry_run: bool, as_json: bool) -> None:
-    saved = _book(paths).save(changes, dry_run=dry_run)
+    saved = _repository(paths).save(changes, dry_run=dry_run)
     if not dry_run:
         _tell(paths, saved, as_json=as_json)
         return
@@ -211,11 +305,11 @@ def _save(paths: "HermesPaths", changes: "list[Change]", *, dry_run: bool, as_js
 
 
 def _tell(paths: "HermesPaths", saved: "Saved", *, as_json: bool) -> None:
-    from hermes_desktop.services.settings.settings_book import find_option
+    from hermes_desktop.services.settings.settings_repository import find_option
     from hermes_desktop.settings.options import EFFECT_WORDS
 
-    book = _book(paths)
-    views = [book.find(change.key) for change in saved.changes]
+    repository = _repository(paths)
+    views = [repository.find(change.key) for change in saved.changes]
     if as_json:
         output.write_json([as_object(view) for view in views])
     elif not saved.diff:

@@ -13,6 +13,7 @@ import threading
 from functools import cache
 from pathlib import Path
 
+from hermes_desktop.core.processes.liveness import is_running
 from hermes_desktop.core.processes.process_tree import began
 
 _PROC = Path("/proc")
@@ -33,7 +34,7 @@ def is_gone(holder: str) -> bool:
     if found is None:
         return False
     pid = int(found[1])
-    if not _runs(pid):
+    if not is_running(pid, if_unknown=True):
         return True
     since = began(pid)  # None: it belongs to another user and its start time is hidden
     return since is not None and found[3] != _began_word(since)
@@ -47,7 +48,7 @@ def is_ours(holder: str) -> bool:
 def runs_here(holder: str) -> bool:
     """Return whether a process with the id in a name runs here; it may be a different process."""
     pid = pid_of(holder)
-    return pid is not None and pid > 0 and _runs(pid)
+    return pid is not None and pid > 0 and is_running(pid, if_unknown=True)
 
 
 def pid_of(holder: str) -> int | None:
@@ -75,18 +76,3 @@ def _place() -> str:
 def _began_word(since: int | None) -> str:
     """Return a digest that tells a process from a later one with the same id."""
     return hashlib.sha256(str(since).encode()).hexdigest()[:4]
-
-
-def _runs(pid: int) -> bool:
-    """Return whether a process runs; a zombie does not."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text("utf-8", "replace")
-    except OSError:
-        return True
-    return stat.rpartition(")")[2].split()[:1] not in (["Z"], ["X"])

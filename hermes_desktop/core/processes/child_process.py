@@ -73,6 +73,7 @@ def run_bounded(  # noqa: PLR0913 - the bounds
     end_bytes: int = 0,
     given: bytes = b"",
     given_up: Callable[[], bool] = lambda: False,
+    descriptors: Sequence[int] = (),
 ) -> Ended:
     """Run a program and wait for it to end. Blocks; may be called from any thread.
 
@@ -89,6 +90,7 @@ def run_bounded(  # noqa: PLR0913 - the bounds
         end_bytes: How much of that is the end, with a mark where something is left out before it.
         given: Its standard input.
         given_up: Polled while waiting; True ends the program.
+        descriptors: Open files that it inherits besides its standard streams.
 
     Raises:
         OSError: It cannot be started.
@@ -103,6 +105,7 @@ def run_bounded(  # noqa: PLR0913 - the bounds
         env=process_tree.marked(environ, mark),
         cwd=cwd,
         start_new_session=True,
+        pass_fds=descriptors,
     )
     since = process_tree.began(process.pid)
     try:

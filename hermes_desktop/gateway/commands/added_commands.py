@@ -8,16 +8,12 @@ from concurrent.futures import Future
 from typing import Any
 
 from hermes_desktop import plugins
+from hermes_desktop.commands.added_commands import AddedCommand, added_commands, own_commands
 from hermes_desktop.commands.context import CommandReply
-from hermes_desktop.commands.registry import CommandDef, resolve_command
+from hermes_desktop.commands.quick_commands import QuickRunner
+from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.concurrency.time_bound import PendingCall
-from hermes_desktop.gateway.commands.quick_commands import (
-    QuickCommand,
-    QuickRunner,
-    quick_command,
-    quick_commands,
-)
-from hermes_desktop.plugins.commands import COMMAND_S, CommandTable, PluginCommand
+from hermes_desktop.plugins.commands import COMMAND_S, CommandTable
 
 log = logging.getLogger(__name__)
 
@@ -48,39 +44,26 @@ class AddedCommands:
         self._table = table
         self._running = 0
 
+    def _all(self) -> dict[str, AddedCommand]:
+        return added_commands(own_commands(self._section(), self._quick), self._table)
+
     def definitions(self) -> tuple[CommandDef, ...]:
         """Return the definitions of all added commands, for lists."""
-        own = [
-            each.definition()
-            for each in quick_commands(self._section())
-            if resolve_command(each.name) is None
-            and (each.kind == "alias" or self._quick is not None)
-        ]
-        taken = {each.name for each in own}
-        theirs = [
-            _definition(each)
-            for each in self._table.all()
-            if each.name not in taken and resolve_command(each.name) is None
-        ]
-        return (*own, *theirs)
+        return tuple(each.definition for each in self._all().values())
 
     def alias(self, name: str) -> str | None:
         """Return the target of an alias, with its arguments."""
-        found = quick_command(self._section(), name)
-        return found.does.lstrip("/") if found is not None and found.kind == "alias" else None
+        found = self._all().get(name)
+        return found.stands_for or None if found is not None else None
 
     def find(self, name: str) -> CommandDef | None:
         """Return the executable command of that name."""
         found = self._find(name)
-        if isinstance(found, QuickCommand):
-            return found.definition()
-        return _definition(found) if found is not None else None
+        return found.definition if found is not None else None
 
-    def _find(self, name: str) -> QuickCommand | PluginCommand | None:
-        own = quick_command(self._section(), name)
-        if own is not None and own.kind == "exec" and self._quick is not None:
-            return own
-        return self._table.find(name)
+    def _find(self, name: str) -> AddedCommand | None:
+        found = self._all().get(name)
+        return found if found is not None and not found.stands_for else None
 
     async def run(self, name: str, args: str) -> CommandReply:
         """Run a command and return its reply; never raises for it. Cancelling ends its program."""
@@ -92,29 +75,24 @@ class AddedCommands:
         gone = threading.Event()
         self._running += 1
         try:
-            return CommandReply(await _on_thread(lambda: self._do(found, args, gone), name))
+            return CommandReply(await _on_thread(lambda: _reply(found, args, gone), name))
         finally:
             gone.set()
             self._running -= 1
 
-    def _do(self, found: QuickCommand | PluginCommand, args: str, gone: threading.Event) -> str:
-        if isinstance(found, QuickCommand):
-            assert self._quick is not None  # noqa: S101 - else it is not found
-            return self._quick.run(found, gone.is_set)
-        name = f"/{found.name} of the plugin {found.plugin}"
-        try:
-            return found.run(args, gone.is_set)[:MOST_CHARACTERS]
-        except TimeoutError:
-            log.error("%s took longer than %g s", name, COMMAND_S)  # noqa: TRY400 - no bug of ours
-            return f"{name} took longer than {COMMAND_S:g} seconds and is not waited for."
-        except BaseException:  # third-party code, which may call sys.exit(), too
-            log.warning("%s failed", name, exc_info=True)
-            return f"{name} failed. The log says more."
 
-
-def _definition(command: PluginCommand) -> CommandDef:
-    words = command.description or f"a command of the plugin {command.plugin}"
-    return CommandDef(command.name, words.rstrip("."), "Added", args_hint=command.args_hint)
+def _reply(found: AddedCommand, args: str, gone: threading.Event) -> str:
+    if not found.plugin:
+        return found.run(args, gone.is_set)
+    name = f"/{found.definition.name} of the plugin {found.plugin}"
+    try:
+        return found.run(args, gone.is_set)[:MOST_CHARACTERS]
+    except TimeoutError:
+        log.error("%s took longer than %g s", name, COMMAND_S)  # noqa: TRY400 - no bug of ours
+        return f"{name} took longer than {COMMAND_S:g} seconds and is not waited for."
+    except BaseException:  # third-party code, which may call sys.exit(), too
+        log.warning("%s failed", name, exc_info=True)
+        return f"{name} failed. The log says more."
 
 
 async def _on_thread(call: Callable[[], str], name: str) -> str:

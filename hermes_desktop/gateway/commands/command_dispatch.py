@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_desktop.commands.context import CommandContext, CommandReply, ProgramFacts
 from hermes_desktop.commands.handlers import run_command
 from hermes_desktop.commands.parsing import TypedCommand, parse_command
+from hermes_desktop.commands.quick_commands import QuickRunner
 from hermes_desktop.commands.registry import CommandDef, resolve_command
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import HermesError
@@ -17,10 +18,9 @@ from hermes_desktop.gateway.access.command_access import command_access
 from hermes_desktop.gateway.access.refusals import closing
 from hermes_desktop.gateway.commands.added_commands import AddedCommands
 from hermes_desktop.gateway.commands.gateway_commands import PlatformControl, RunnerHost
-from hermes_desktop.gateway.commands.quick_commands import QuickRunner
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent
-from hermes_desktop.gateway.runner.event_hooks import verdict_on_command
+from hermes_desktop.gateway.runner.hooks import verdict_on_command
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turns.ephemeral_reply import EphemeralReply
 
@@ -57,7 +57,7 @@ async def _on_own_thread(call: Callable[[], Any]) -> Any:
 
 
 class CommandDispatch:
-    """Dispatcher of the commands of chats; see :mod:`~hermes_desktop.gateway.runner.runner_state`.
+    """Dispatcher of the commands of chats; see :mod:`~hermes_desktop.gateway.runner.state`.
 
     A command is answered here and never reaches a model; nothing of it is stored in the session.
 
@@ -161,7 +161,7 @@ class CommandDispatch:
             return CommandReply(f"This version does not have {name} yet. {prefix}help lists all.")
         if source.platform is Platform.DESKTOP and command.instead_in_window:
             return CommandReply(command.instead_in_window)
-        if not command.while_busy and self._runner.is_busy(session_key):
+        if not command.while_busy and self._runner.chats.is_busy(session_key):
             return CommandReply(
                 f"{name} has to wait: a reply is being written. Wait for it, or say {prefix}stop."
             )
@@ -180,7 +180,7 @@ class CommandDispatch:
             "raw_args": typed.args,
             "session_key": session_key,
         }
-        answers = await self._runner._ask_hooks(f"command:{command.name}", context)  # noqa: SLF001
+        answers = await self._runner.parts.hook_calls.collect(f"command:{command.name}", context)
         verdict = verdict_on_command(answers)
         said = str(verdict.get("message") or verdict.get("reason") or "")
         if verdict.get("decision") == "handled":
@@ -233,7 +233,7 @@ class CommandDispatch:
             host=host,
             store=session_db._db,  # noqa: SLF001 - the blocking face, used on workers
             run=self._workers.run,
-            clock=self._runner.clock,
+            clock=self._runner.state.clock,
             facts=self._facts,
             listed=self._remembered(session_key),
             added=self._added.definitions(),
@@ -276,7 +276,7 @@ class CommandDispatch:
     def _ask(
         self, command: CommandDef, typed: TypedCommand, source: SessionSource, session_key: str
     ) -> CommandReply:
-        now = self._runner.clock.monotonic()
+        now = self._runner.state.clock.monotonic()
         self._questions[session_key] = _Question(command, typed.args, source.user_id, now)
         lost = (
             "The session so far is left behind; it stays in the history."
@@ -299,7 +299,7 @@ class CommandDispatch:
             return None
         del self._questions[session_key]
         word = text.strip().strip("/.!").lower()
-        if self._runner.clock.monotonic() - question.asked_at > QUESTION_S:
+        if self._runner.state.clock.monotonic() - question.asked_at > QUESTION_S:
             return None
         if word in _NO:
             return CommandReply("Nothing was changed.")
@@ -316,7 +316,7 @@ class CommandDispatch:
         """
         if source.platform is Platform.DESKTOP:
             session_id = self._runner.session_store.peek_session_id(session_key) or ""
-            self._runner.bus.publish(
+            self._runner.state.bus.publish(
                 TurnStarted(event.turn_id, session_key, session_id, event.text)
             )
 

@@ -115,23 +115,23 @@ class RunnerHost:
 
     def is_busy(self) -> bool:
         """Return whether a reply is being written, or a message waits, in the chat."""
-        return self._runner.is_busy(self._key)
+        return self._runner.chats.is_busy(self._key)
 
     def running_since(self) -> float | None:
         """Return when the running turn started, in seconds since the epoch."""
-        return self._runner.running_since(self._key)
+        return self._runner.chats.peek(self._key).running_since
 
     @contextlib.asynccontextmanager
     async def alone_in(self, session_id: str) -> AsyncIterator[None]:
         """Keep turns, including those of other chats, out of a session meanwhile."""
-        leases = self._runner._turn_leases  # noqa: SLF001 - the runner's own part
+        leases = self._runner.state.turn_leases
         if leases.is_held(session_id):
             raise BusyError(
                 "A reply is being written in this session.",
                 "Another chat, or the window, is in it, too.",
                 "Wait for it to end.",
             )
-        locks = self._runner.program_locks
+        locks = self._runner.state.program_locks
         async with (
             leases.hold(session_id),
             locks.hold_now(session_id) if locks else contextlib.nullcontext(),
@@ -142,22 +142,21 @@ class RunnerHost:
     def working_on(self, words: str) -> Iterator[threading.Event]:
         """Show the command as a turn of the window with a note; it can be stopped like a turn."""
         runner, event = self._runner, self._event
-        stops = runner._long_commands  # noqa: SLF001 - the runner's own part
-        stop = stops[self._key] = threading.Event()
+        stop = runner.chats[self._key].long_command = threading.Event()
         if self._source.platform is Platform.DESKTOP:
             session_id = runner.session_store.peek_session_id(self._key) or ""
             ids = (event.turn_id, self._key, session_id)
-            runner.bus.publish(TurnStarted(*ids, event.text))
-            runner.bus.publish(TurnNote(event.turn_id, session_id, words))
+            runner.state.bus.publish(TurnStarted(*ids, event.text))
+            runner.state.bus.publish(TurnNote(event.turn_id, session_id, words))
         try:
             yield stop
         finally:
-            if stops.get(self._key) is stop:
-                del stops[self._key]
+            if runner.chats[self._key].long_command is stop:
+                runner.chats[self._key].long_command = None
 
     async def stop_turn(self) -> bool:
         """End the running turn and drop what waits."""
-        return await self._runner.stop_turn(self._key)
+        return await self._runner.parts.control.stop_turn(self._key)
 
     async def begin_anew(self, title: str) -> str:
         """Start a new session in the chat."""
@@ -168,8 +167,8 @@ class RunnerHost:
         """Switch the chat to another session."""
         runner = self._runner
         await self._workers.run(self._switch, session_id)
-        runner._clear_conversation_scope(self._key)  # noqa: SLF001 - the runner's own part
-        runner.evict_agent(self._key)
+        runner.chats.peek(self._key).clear_session_choices()
+        runner.parts.agents.evict(self._key)
 
     def _switch(self, session_id: str) -> None:
         store = self._runner.session_store
@@ -200,23 +199,25 @@ class RunnerHost:
 
     def forget_agent(self) -> None:
         """Have the next turn read the session again."""
-        self._runner.evict_agent(self._key)
+        self._runner.parts.agents.evict(self._key)
 
     async def steer(self, text: str) -> bool:
         """Pass a message to the running turn."""
         runner, source = self._runner, self._source
         adapter = runner.adapters.get(source.platform)
         event = replace(self._event, text=text, turn_id=new_turn_id())
-        if adapter is None or not runner.steer_turn(event, source, adapter):
+        if adapter is None or not runner.parts.queue.steer(event, source, adapter):
             return False
-        runner.pass_on(self._event, event)  # nothing was awaited: it was not processed yet
+        # Nothing was awaited: the event was not processed yet.
+        runner.parts.incoming.pass_on(self._event, event)
         return True
 
     async def queue(self, text: str) -> int:
         """Queue a message behind what runs."""
         event = replace(self._event, text=text, turn_id=new_turn_id())
-        waiting = await self._runner.queue_message(event)
-        self._runner.pass_on(self._event, event)  # nothing was awaited: it has not started
+        waiting = await self._runner.parts.queue.add(event)
+        # Nothing was awaited: the turn has not started.
+        self._runner.parts.incoming.pass_on(self._event, event)
         return waiting
 
     # Its model
@@ -226,7 +227,7 @@ class RunnerHost:
         chosen = self._runner._session_model_overrides.get(self._key)  # noqa: SLF001
         entry = self._runner.session_store._entries.get(self._key)  # noqa: SLF001 - without loading
         chosen = chosen or (entry.model_override if entry is not None else None)
-        return dict(chosen or self._runner.channel_model(self._source))
+        return dict(chosen or self._runner.parts.execution.channel_model(self._source))
 
     async def set_model_override(self, override: Mapping[str, str]) -> None:
         """Choose a model; an empty mapping resets the choice."""
@@ -240,34 +241,35 @@ class RunnerHost:
 
     async def chosen(self) -> Mapping[str, str]:
         """Return the chosen settings of reasoning and speed."""
-        return await self._workers.run(self._runner.chosen_thinking, self._key)
+        return await self._workers.run(self._runner.parts.reasoning.chosen, self._key)
 
     async def choose(self, name: str, value: str) -> None:
         """Choose a setting of reasoning or speed."""
-        await self._workers.run(self._runner.choose_thinking, self._key, name, value)
+        await self._workers.run(self._runner.parts.reasoning.choose, self._key, name, value)
 
     def shows_thinking(self) -> bool:
         """Return whether the model's reasoning is shown in the chat."""
-        return self._runner.shows_thinking(self._key)
+        return self._runner.parts.reasoning.is_shown(self._key)
 
     def show_thinking(self, *, shown: bool) -> None:
         """Show or hide it from now on."""
-        self._runner.show_thinking(self._key, shown=shown)
+        self._runner.parts.reasoning.show(self._key, shown=shown)
 
     # Background work
 
     async def begin_background(self, prompt: str) -> str:
         """Start a background task."""
-        task = await self._runner.begin_background(self._event, prompt, self._key)
+        task = await self._runner.parts.background.begin(self._event, prompt, self._key)
         return task.id
 
     def work(self, *, everywhere: bool) -> tuple[Work, ...]:
         """Return the running replies and background tasks."""
-        return self._runner.work(None if everywhere else self._key)
+        return self._runner.parts.background.work(None if everywhere else self._key)
 
     async def stop_work(self, name: str, *, everywhere: bool) -> bool:
         """End a reply or a task for good."""
-        return await self._runner.stop_work(name, None if everywhere else self._key)
+        session_key = None if everywhere else self._key
+        return await self._runner.parts.background.stop_work(name, session_key)
 
     # The gateway
 

@@ -24,6 +24,7 @@ from hermes_desktop.gateway.config.config_platforms import (
 )
 from hermes_desktop.gateway.config.config_policies import SessionResetPolicy, StreamingConfig
 from hermes_desktop.gateway.config.config_running import RunningSettings
+from hermes_desktop.settings.options import Effect, setting, top_or_inside
 
 __all__ = [
     "DEFAULT_MAX_AGE_DAYS",
@@ -46,6 +47,20 @@ _TRIGGERS = ("/new", "/reset")
 UnauthorizedDm = Literal["pair", "ignore"]
 NoticeDelivery = Literal["public", "private"]
 
+STRANGERS: Mapping[str, str] = {"pair": "a code that you can approve", "ignore": "nothing"}
+_GROUPS = "Groups"
+_OTHER_SESSIONS = "These chats continue in different sessions; the previous ones are kept."
+
+_SWITCHES = (
+    "write_sessions_json",
+    "always_log_local",
+    "filter_silence_narration",
+    "stt_enabled",
+    "stt_echo_transcripts",
+    "group_sessions_per_user",
+    "thread_sessions_per_user",
+    "multiplex_profiles",
+)
 # What makes a platform usable besides a token or an API key: all names of one of the groups.
 _CREDENTIALS: Mapping[Platform, tuple[tuple[str, ...], ...]] = {
     Platform.API_SERVER: ((),),
@@ -76,7 +91,14 @@ class GatewayConfig:
     default_reset_policy: SessionResetPolicy = field(default_factory=SessionResetPolicy)
     reset_by_type: Mapping[str, SessionResetPolicy] = field(default_factory=dict)
     reset_by_platform: Mapping[Platform, SessionResetPolicy] = field(default_factory=dict)
-    reset_triggers: tuple[str, ...] = _TRIGGERS
+    reset_triggers: tuple[str, ...] = setting(
+        "reset_triggers",
+        _TRIGGERS,
+        title="Reset commands",
+        help="Messages that start a new session, like /new.",
+        section="New sessions of chats",
+        places=top_or_inside("reset_triggers"),
+    )
     quick_commands: Mapping[str, Any] = field(default_factory=dict)
     sessions_dir: Path | None = None
     write_sessions_json: bool = True
@@ -84,14 +106,64 @@ class GatewayConfig:
     filter_silence_narration: bool = True
     stt_enabled: bool = True
     stt_echo_transcripts: bool = True
-    group_sessions_per_user: bool = True
-    thread_sessions_per_user: bool = False
-    max_concurrent_sessions: int | None = None
+    group_sessions_per_user: bool = setting(
+        "group_sessions_per_user",
+        default=True,
+        title="Groups: one session per person",
+        help="Otherwise, everyone in a group shares one session.",
+        section=_GROUPS,
+        effect=Effect.RESTART,
+        places=top_or_inside("group_sessions_per_user"),
+        consequence=_OTHER_SESSIONS,
+    )
+    thread_sessions_per_user: bool = setting(
+        "thread_sessions_per_user",
+        default=False,
+        title="Threads: one session per person",
+        help="Otherwise, everyone in a thread shares one session.",
+        section=_GROUPS,
+        effect=Effect.RESTART,
+        places=top_or_inside("thread_sessions_per_user"),
+        consequence=_OTHER_SESSIONS,
+    )
+    max_concurrent_sessions: int | None = setting(
+        "max_concurrent_sessions",
+        None,
+        title="Concurrent sessions",
+        help="How many sessions can be open at the same time; empty: any number. All Hermes "
+        "programs of this home count together.",
+        section="Replies",
+        kind="whole_number",
+        minimum=1,
+        maximum=10_000,
+        places=top_or_inside("max_concurrent_sessions"),
+    )
     multiplex_profiles: bool = False
     systemd_watchdog_seconds: int = 0
-    unauthorized_dm_behavior: UnauthorizedDm = "pair"
+    unauthorized_dm_behavior: UnauthorizedDm = setting(
+        "unauthorized_dm_behavior",
+        "pair",
+        title="Strangers",
+        help="How to respond to a direct message from a stranger. E-mail from strangers is "
+        "ignored unless this is set for email.",
+        section="Who can write",
+        choices=STRANGERS,
+        places=top_or_inside("unauthorized_dm_behavior"),
+    )
     streaming: StreamingConfig = field(default_factory=StreamingConfig)
-    session_store_max_age_days: int = DEFAULT_MAX_AGE_DAYS
+    session_store_max_age_days: int = setting(
+        "session_store_max_age_days",
+        DEFAULT_MAX_AGE_DAYS,
+        title="Forget inactive chats after (days)",
+        help="Days without messages until the gateway forgets a chat; 0: never. It forgets which "
+        "session the chat was in; the sessions themselves are kept.",
+        section="New sessions of chats",
+        minimum=0,
+        maximum=36_500,
+        places=top_or_inside("session_store_max_age_days"),
+        consequence="A forgotten chat starts a new session with its next message.",
+        unknown_to_hermes="`hermes` reads it from gateway.json only; its gateway uses 90 days.",
+    )
     profile_routes: tuple[Mapping[str, Any], ...] = ()
     running: RunningSettings = field(default_factory=RunningSettings)
 
@@ -141,15 +213,8 @@ class GatewayConfig:
         data: dict[str, Any] = {
             name: getattr(self, name)
             for name in (
-                "write_sessions_json",
-                "always_log_local",
-                "filter_silence_narration",
-                "stt_enabled",
-                "stt_echo_transcripts",
-                "group_sessions_per_user",
-                "thread_sessions_per_user",
+                *_SWITCHES,
                 "max_concurrent_sessions",
-                "multiplex_profiles",
                 "systemd_watchdog_seconds",
                 "unauthorized_dm_behavior",
                 "session_store_max_age_days",
@@ -172,13 +237,14 @@ class GatewayConfig:
     @classmethod
     def from_dict(cls, data: object) -> "GatewayConfig":
         """Read a configuration; invalid values become the default."""
-        given = as_mapping(data)
-
-        def yes(name: str, *, default: bool) -> bool:
-            return as_bool(given.get(name), default=default)
-
+        given, usual = as_mapping(data), cls()
+        switches: dict[str, Any] = {
+            name: as_bool(given.get(name), default=getattr(usual, name)) for name in _SWITCHES
+        }
         routes, folder = given.get("profile_routes"), given.get("sessions_dir")
+        days = given.get("session_store_max_age_days", DEFAULT_MAX_AGE_DAYS)
         return cls(
+            **switches,
             platforms=by_platform(given.get("platforms"), PlatformConfig.from_dict),
             default_reset_policy=SessionResetPolicy.from_dict(given.get("default_reset_policy")),
             reset_by_type={
@@ -188,26 +254,17 @@ class GatewayConfig:
             reset_by_platform=by_platform(
                 given.get("reset_by_platform"), SessionResetPolicy.from_dict
             ),
-            reset_triggers=as_texts(given.get("reset_triggers"), _TRIGGERS),
+            reset_triggers=as_texts(given.get("reset_triggers"), usual.reset_triggers),
             quick_commands=dict(as_mapping(given.get("quick_commands"))),
             sessions_dir=as_path(folder),
-            write_sessions_json=yes("write_sessions_json", default=True),
-            always_log_local=yes("always_log_local", default=True),
-            filter_silence_narration=yes("filter_silence_narration", default=True),
-            stt_enabled=yes("stt_enabled", default=True),
-            stt_echo_transcripts=yes("stt_echo_transcripts", default=True),
-            group_sessions_per_user=yes("group_sessions_per_user", default=True),
-            thread_sessions_per_user=yes("thread_sessions_per_user", default=False),
             max_concurrent_sessions=_limit(given.get("max_concurrent_sessions")),
-            multiplex_profiles=yes("multiplex_profiles", default=False),
             systemd_watchdog_seconds=as_whole_number(
                 given.get("systemd_watchdog_seconds"), default=0, low=0
             ),
-            unauthorized_dm_behavior=_dm_behavior(given.get("unauthorized_dm_behavior")) or "pair",
+            unauthorized_dm_behavior=_dm_behavior(given.get("unauthorized_dm_behavior"))
+            or usual.unauthorized_dm_behavior,
             streaming=StreamingConfig.from_dict(given.get("streaming")),
-            session_store_max_age_days=as_days(
-                given.get("session_store_max_age_days", DEFAULT_MAX_AGE_DAYS), DEFAULT_MAX_AGE_DAYS
-            ),
+            session_store_max_age_days=as_days(days, DEFAULT_MAX_AGE_DAYS),
             profile_routes=tuple(
                 dict(route)
                 for route in (routes if isinstance(routes, list | tuple) else ())

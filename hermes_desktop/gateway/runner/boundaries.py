@@ -1,118 +1,276 @@
-"""Notification of plugins and event hooks when a session ends and the next one starts.
-
-Plugin hooks are called in order on a worker thread, each with a time-out of
-:data:`~hermes_desktop.plugins.SLOW_CALLBACK_S`; no hook can prevent the session change.
-"""
+"""Session boundaries of a chat: resets by command, by policy and by necessity."""
 
 import logging
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
-from hermes_desktop import plugins
-from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
-from hermes_desktop.core.concurrency.bounded_calls import BoundedCalls
-from hermes_desktop.gateway.runner.runner_state import EventHooks
-from hermes_desktop.plugins.hooks import boundary_reason_set
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.events import SessionReset
+from hermes_desktop.gateway.access import refusals
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
+from hermes_desktop.gateway.runner.agents import AgentCache
+from hermes_desktop.gateway.runner.chats import Chats
+from hermes_desktop.gateway.runner.control import RESET_REQUESTED, TurnControl
+from hermes_desktop.gateway.runner.hooks import HookCalls
+from hermes_desktop.gateway.runner.replies import Replies
+from hermes_desktop.gateway.runner.state import RunnerState
+from hermes_desktop.gateway.session import SessionEntry, SessionSource
+from hermes_desktop.gateway.sessions.session_notes import ResetNote, resume_hint
+from hermes_desktop.gateway.turns.ephemeral_reply import EphemeralReply
+from hermes_desktop.gateway.turns.turn import TurnRecord
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
+NOTHING_TO_RESET = "Session reset: there was nothing to reset here."
+
+EXHAUSTED = (
+    "This session became too long and could not be shortened any further. "
+    "Your next message begins a new one."
+)
+
+CONTINUED = "This chat goes on with the session before. Your next message is answered there."
 
 
-class SessionHooks:
-    """Notifier of session boundaries. Used on the event loop; has its own thread while it is open.
+class Boundaries:
+    """Ends sessions of chats and begins the next: hooks, cleanup and notices. On the loop.
 
     Args:
-        limit_s: The time-out of one hook call.
+        session_info: Returns additional information about a new session; "" for none.
     """
 
-    def __init__(self, *, limit_s: float = plugins.SLOW_CALLBACK_S) -> None:
-        self._limit_s = limit_s
-        self._workers = WorkerThreads("gateway-hooks")
+    def __init__(  # noqa: PLR0913 - the parts that it uses
+        self,
+        state: RunnerState,
+        chats: Chats,
+        agents: AgentCache,
+        control: TurnControl,
+        hook_calls: HookCalls,
+        replies: Replies,
+        *,
+        session_info: Callable[[], str],
+    ) -> None:
+        self._state = state
+        self._chats = chats
+        self._agents = agents
+        self._control = control
+        self._hook_calls = hook_calls
+        self._replies = replies
+        self._session_info = session_info
 
-    async def invoke(self, name: str, *, reason: str = "", **kwargs: Any) -> list[Any]:
-        """Call a plugin hook. Never raises, never takes longer than the limit.
+    async def cross(
+        self,
+        session_key: str,
+        source: SessionSource | None,
+        old_id: str | None,
+        new_id: str,
+        reason: str,
+    ) -> None:
+        """Process the change from one session of a chat to another: hooks and cleanup, in order."""
+        platform = source.platform.value if source is not None else ""
+        if old_id is not None:
+            await self._hook_calls.finalize(old_id, platform, reason)
+        await self._hook_calls.emit("session:end", source, session_key=session_key)
+        await self._agents.retire(session_key)
+        self._chats.peek(session_key).clear_session_choices()
+        await self._hook_calls.reset(new_id, platform, reason)
 
-        Args:
-            name: The hook.
-            reason: What :func:`plugins.boundary_reason` returns meanwhile.
-            kwargs: The exact arguments of the hook.
+    # /new
+
+    async def reset(self, event: MessageEvent) -> EphemeralReply:
+        """Handle ``/new``: end what runs and start a new session. Replies whatever hooks do."""
+        source = event.source
+        if source is None:
+            return EphemeralReply(NOTHING_TO_RESET)
+        session_key = self._state.session_key(source)
+        platform = source.platform.value
+        old = self._state.session_store._entries.get(session_key)  # noqa: SLF001 - only read
+        old_id = old.session_id if old is not None else None
+        await self._control.stop_turn(session_key, reason=RESET_REQUESTED)
+        await self._agents.retire(session_key)
+        self._chats.peek(session_key).clear_session_choices()
+        fresh = await self._state.aside(self._state.session_store.reset_session, session_key)
+        if old_id is not None:
+            await self._hook_calls.finalize(old_id, platform, "new_session")
+        await self._hook_calls.emit("session:end", source, session_key=session_key)
+        await self._hook_calls.emit("session:reset", source, session_key=session_key)
+        if fresh is None:
+            make = partial(self._state.session_store.get_or_create_session, source, force_new=True)
+            fresh = await self._state.aside(make)
+        problem = await self._title(fresh.session_id, _title_of(event.text))
+        await self._hook_calls.reset(fresh.session_id, platform, "new_session")
+        return EphemeralReply(_reset_reply(old_id, self._session_info(), problem))
+
+    async def _title(self, session_id: str, title: str) -> str:
+        """Name a session; return why that failed, "" when it succeeded."""
+        if not title or self._state.session_db is None:
+            return ""
+        try:
+            await self._state.session_db.set_session_title(session_id, title)
+        except HermesError as error:
+            return str(error)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    # Automatic
+
+    async def cross_automatically(
+        self,
+        record: TurnRecord,
+        adapter: PlatformAdapter,
+        source: SessionSource,
+        session_entry: SessionEntry,
+    ) -> None:
+        """Run the hooks and notify the chat, once, before the first turn of a new session."""
+        session_key = session_entry.session_key
+        began = session_entry.created_at == session_entry.updated_at
+        finalized = session_entry.previous_finalized
+        note = None
+        if session_entry.was_auto_reset:
+            note = await self._state.aside(self._state.session_store.take_reset_note, session_key)
+        elif session_entry.is_fresh_reset:
+            await self._state.aside(self._state.session_store.take_fresh_reset, session_key)
+            began = True
+        if note is not None:
+            old_id = None if finalized else note.previous_session_id
+            await self.cross(session_key, source, old_id, session_entry.session_id, note.reason)
+            record.note = note.for_model
+            await self._tell_of_reset(adapter, source, session_entry, note)
+        if began or note is not None:
+            await self._hook_calls.emit(
+                "session:start",
+                source,
+                session_id=session_entry.session_id,
+                session_key=session_key,
+            )
+
+    async def _tell_of_reset(
+        self,
+        adapter: PlatformAdapter,
+        source: SessionSource,
+        session_entry: SessionEntry,
+        note: ResetNote,
+    ) -> None:
+        self._state.bus.publish(
+            SessionReset(
+                session_key=session_entry.session_key,
+                platform=source.platform.value,
+                chat_name=source.chat_name or source.user_name or source.chat_id,
+                old_session_id=note.previous_session_id or "",
+                new_session_id=session_entry.session_id,
+                reason=note.reason,
+                text=note.for_person or note.explanation,
+            )
+        )
+        if note.for_person is not None:
+            await self._replies.say(adapter, source, note.for_person)
+
+    async def after_exhaustion(
+        self,
+        record: TurnRecord,
+        adapter: PlatformAdapter,
+        session_entry: SessionEntry,
+        result: Any,
+    ) -> str:
+        """Start a new session after a turn whose session cannot be compacted any further.
 
         Returns:
-            The results of the callbacks; empty after a time-out.
+            An addition to its reply; "" when nothing of that kind happened.
         """
-        try:
-            with boundary_reason_set(reason):
-                return await self._workers.run_within(
-                    self._limit_s, lambda: plugins.invoke_hook(name, **kwargs)
-                )
-        except TimeoutError:
-            slow = ", ".join(plugins.REGISTRY.hanging()) or "a plugin"
-            log.error("%s is not awaited any longer: %s", name, slow)  # noqa: TRY400 - no bug
-        except Exception:  # third-party code, or the workers are closed already
-            log.warning("%s failed", name, exc_info=True)
-        return []
+        exhausted = result.get("compression_exhausted") and self._control.is_current(record)
+        if not exhausted or adapter.platform is Platform.DESKTOP:
+            return ""
+        session_key, old_id = session_entry.session_key, session_entry.session_id
+        fresh = await self._state.aside(self._state.session_store.reset_session, session_key)
+        if fresh is None:
+            return ""
+        await self._state.aside(self._state.session_store.take_fresh_reset, session_key)
+        reason = "compression_exhausted"
+        await self.cross(session_key, session_entry.origin, old_id, fresh.session_id, reason)
+        return f"{EXHAUSTED}\n{resume_hint(old_id)}"
 
-    async def finalize(self, session_id: str, platform: str, reason: str) -> None:
-        """Notify plugins that a session of a chat has ended."""
-        await self.invoke(
-            "on_session_finalize", reason=reason, session_id=session_id, platform=platform
-        )
+    # By the user, outside the chat
 
-    async def reset(self, session_id: str, platform: str, reason: str) -> None:
-        """Notify plugins that a new session of a chat is ready."""
-        await self.invoke(
-            "on_session_reset", reason=reason, session_id=session_id, platform=platform
-        )
+    async def continue_in(self, session_key: str, session_id: str) -> None:
+        """Switch a chat to an earlier session and notify it.
 
-    def close(self) -> None:
-        """Close the worker thread without waiting."""
-        self._workers.close()
+        Raises:
+            BusyError: A reply is being written in the chat, or in that session.
+            NotFoundError: The chat is not known any more, or the session is gone.
+            RefusedError: The runner is stopping.
+        """
+        if self._state.draining:
+            raise refusals.closing()
+        async with self._state.entrance.hold(session_key):
+            if self._chats.is_busy(session_key) or self._state.turn_leases.is_held(session_id):
+                raise refusals.reply_being_written()
+            entry = await self._state.aside(self._switch_chat, session_key, session_id)
+            if entry is None:
+                raise refusals.nothing_to_continue()
+            self._chats.peek(session_key).clear_session_choices()
+            self._agents.evict(session_key)
+        source = entry.origin
+        adapter = self._state.adapters.get(source.platform) if source is not None else None
+        if source is not None and adapter is not None:
+            await self._replies.say(adapter, source, CONTINUED)
+
+    def _switch_chat(self, session_key: str, session_id: str) -> SessionEntry | None:
+        """Switch a chat to a session. Blocks. None when there is no such chat or session."""
+        state = self._state
+        if state.session_db is None or state.database().get_session(session_id) is None:
+            return None
+        entry = state.session_store.switch_session(session_key, session_id)
+        if entry is not None:
+            state.session_store.set_model_override(session_key, None)
+        return entry
+
+    # By time
+
+    async def expire(self, session_entry: SessionEntry) -> None:
+        """Process the expiry of a session; the next message explains it.
+
+        Raises:
+            HermesError: It could not be recorded; to be retried.
+        """
+        parts = session_entry.session_key.split(":")
+        platform = session_entry.platform.value if session_entry.platform else (parts + [""] * 3)[2]
+        session_key = session_entry.session_key
+        await self._hook_calls.finalize(session_entry.session_id, platform, "session_expired")
+        await self._hook_calls.emit("session:end", session_entry.origin, session_key=session_key)
+        await self._agents.retire(session_key)
+        self._chats.peek(session_key).clear_session_choices()
+        await self._state.aside(self._state.session_store.set_expiry_finalized, session_entry)
+
+    async def closed(self, platform: Platform, session_id: str) -> None:
+        """Run the hooks for a session that was opened here and closed; it may be opened again."""
+        if session_id in self._state.finalized:
+            return
+        await self._hook_calls.finalize(session_id, platform.value, "close")
+        source = SessionSource(platform, session_id)
+        session_key = self._state.session_key(source)
+        await self._hook_calls.emit("session:end", source, session_key=session_key)
 
 
-async def emit(
-    hooks: EventHooks | None,
-    event_type: str,
-    context: dict[str, Any],
-    *,
-    calls: BoundedCalls,
-    limit_s: float,
-) -> None:
-    """Notify the event hooks. Never raises; a hook that hangs is abandoned.
+def _title_of(text: str) -> str:
+    """Return the text after ``/new``."""
+    _, _, rest = text.strip().partition(" ")
+    return rest.strip()
+
+
+def _reset_reply(previous: str | None, info: str, problem: str = "") -> str:
+    """Return the reply to ``/new``.
 
     Args:
-        hooks: The event hooks; None: there are none.
-        event_type: ``session:start``, …
-        context: The event's data.
-        calls: Keeps track of abandoned calls.
-        limit_s: The time-out for all hooks together.
+        previous: The session that was left, None for none.
+        info: Further information about the new session.
+        problem: Why it did not get the requested name.
     """
-    if hooks is not None:
-        await _bounded(calls, limit_s, hooks.emit(event_type, context), event_type)
-
-
-async def collect(
-    hooks: EventHooks | None,
-    event_type: str,
-    context: dict[str, Any],
-    *,
-    calls: BoundedCalls,
-    limit_s: float,
-) -> list[Any]:
-    """Notify the event hooks and return their results. Args as in :func:`emit`."""
-    ask = getattr(hooks, "emit_collect", None)
-    if ask is None:
-        return []
-    return await _bounded(calls, limit_s, ask(event_type, context), event_type) or []
-
-
-async def _bounded(
-    calls: BoundedCalls, limit_s: float, call: Coroutine[Any, Any, T], event_type: str
-) -> T | None:
-    try:
-        return await calls.within(limit_s, call, doing=event_type)
-    except TimeoutError:
-        log.warning("The hooks of %s took too long", event_type)
-    except Exception:  # third-party code
-        log.warning("The hooks of %s failed", event_type, exc_info=True)
-    return None
+    lines = [
+        "Session reset. The next message begins a new session.",
+        resume_hint(previous) if previous is not None else "",
+        f"It has no name: {problem}" if problem else "",
+        info,
+    ]
+    return "\n".join(line for line in lines if line)

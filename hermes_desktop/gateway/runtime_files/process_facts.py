@@ -9,6 +9,8 @@ import os
 import re
 from pathlib import Path
 
+from hermes_desktop.core.processes.liveness import is_running
+
 TOKEN = "hermes-gateway"  # noqa: S105 - a word of a command line
 _PROC = Path("/proc")
 _QUOTES = re.compile(r"[\"']")
@@ -19,20 +21,7 @@ _RUNNING_WORDS = frozenset({"run", "restart"})
 
 def is_alive(pid: int) -> bool:
     """Return whether a process with this pid runs (a zombie does not)."""
-    if pid <= 0:
-        return False
-    state = _stat_fields(pid)
-    if state:
-        return state[0] not in {"Z", "X"}
-    if _PROC.joinpath("self").exists():
-        return False
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True
+    return is_running(pid, if_unknown=False)
 
 
 def is_frozen(pid: int) -> bool:

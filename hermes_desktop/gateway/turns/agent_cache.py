@@ -7,7 +7,7 @@ protected less.
 """
 
 import enum
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from hermes_desktop.state.records.records import SessionMark
@@ -96,27 +96,6 @@ def _has_seen(known: CachedAgent, live: SessionMark) -> bool:
     return known.message_count is None or known.message_count == live.message_count
 
 
-def seen_after_turn(before: SessionMark | None, written: Sequence[int]) -> SessionMark | None:
-    """Return the mark of what an agent has seen: the rows before its turn, and its own rows.
-
-    Rows that another process added meanwhile are not included, so that the next turn reads them.
-
-    Args:
-        before: The mark when the turn began, None when there was no row.
-        written: Row ids that the turn wrote.
-
-    Returns:
-        None when there are still no rows.
-    """
-    if before is None:
-        return SessionMark(len(written), 0, max(written)) if written else None
-    return SessionMark(
-        message_count=before.message_count + len(written),
-        rewind_count=before.rewind_count,
-        newest_message_id=max(written, default=before.newest_message_id),
-    )
-
-
 def with_mark(cached: CacheEntry, session_id: str, live: SessionMark) -> CacheEntry:
     """Return the entry with a new baseline and the same length.
 
@@ -136,7 +115,7 @@ def with_mark(cached: CacheEntry, session_id: str, live: SessionMark) -> CacheEn
 
 
 def surplus(
-    cache: Mapping[str, CacheEntry],
+    cache: Collection[str],
     last_used: Mapping[str, float],
     busy: Collection[str],
     now: float,
@@ -144,7 +123,7 @@ def surplus(
     """Return the keys of agents to evict: the oldest above the limit, and those long idle.
 
     Args:
-        cache: All entries, the longest unused first.
+        cache: The keys of all entries, the longest unused first.
         last_used: When each was used last, monotonic seconds.
         busy: Keys with a running turn; never part of the result.
         now: Monotonic seconds.
@@ -152,9 +131,3 @@ def surplus(
     oldest = list(cache)[: max(0, len(cache) - MAX_AGENTS)]
     idle = [key for key in cache if now - last_used.get(key, now) > IDLE_S]
     return [key for key in dict.fromkeys(oldest + idle) if key not in busy]
-
-
-def put(cache: MutableMapping[str, CacheEntry], key: str, entry: CacheEntry) -> None:
-    """Store an entry as the most recently used one."""
-    cache.pop(key, None)
-    cache[key] = entry

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from hermes_desktop.agent.turns.baseline import must_read_again, seen_after_turn
+from hermes_desktop.agent.turns.turn_agent import AgentFactory, AgentRequest, TurnAgent
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.gateway.access.refusals import gone, no_model
 from hermes_desktop.gateway.turns.agent_cache import (
@@ -16,9 +18,7 @@ from hermes_desktop.gateway.turns.agent_cache import (
     CacheEntry,
     Reuse,
     decide,
-    seen_after_turn,
 )
-from hermes_desktop.gateway.turns.agents import AgentFactory, AgentRequest, TurnAgent
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import SessionMark
 
@@ -120,7 +120,6 @@ def entry_after_turn(prepared: PreparedAgent, session_id: str, result: AgentResu
     entry = CachedAgent(prepared.agent, prepared.signature, None, ended_in)
     if seen is None:
         return entry
-    plain = not any(result.get(key) for key in ("failed", "interrupted", "partial"))
-    if plain and ended_in == session_id:
-        return entry._replace(message_count=seen.message_count, extra=seen)
-    return entry._replace(message_count=NEVER_SEEN)
+    if must_read_again(result, session_id):
+        return entry._replace(message_count=NEVER_SEEN)
+    return entry._replace(message_count=seen.message_count, extra=seen)

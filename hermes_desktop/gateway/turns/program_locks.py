@@ -6,17 +6,15 @@ a lock here. Waiting occupies no thread: the files are polled.
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TypeVar
 
+from hermes_desktop.agent.turns.lock_texts import busy_elsewhere, problem_words, waiting_words
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.concurrency.keyed_locks import WaitAbandonedError
-from hermes_desktop.core.errors import BusyError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice
-from hermes_desktop.core.files.shared_lock import LockOwner
 from hermes_desktop.state.conversations.conversation_locks import (
     ConversationLock,
     ConversationLocks,
@@ -112,31 +110,6 @@ class ProgramLocks:
         problem = self._locks.take_problem()
         if problem:
             self._bus.publish(Notice("warning", *problem_words(problem), key=NOTICE_KEY))
-
-
-def waiting_words(owner: LockOwner | None) -> str:
-    """Return the text that says what a message waits for."""
-    if owner is not None and owner.pid == os.getpid():
-        return "Waiting for another reply in this session."
-    return f"Waiting for {owner or 'another program'}, which is answering in this session."
-
-
-def busy_elsewhere(owner: LockOwner | None) -> BusyError:
-    """Return the error for a conversation in which another program's turn runs."""
-    return BusyError(
-        "A reply is being written in this session.",
-        f"{owner or 'Another program'} is answering in it.",
-        "Wait for it to end.",
-    )
-
-
-def problem_words(problem: str) -> tuple[str, str, str]:
-    """Return title, detail and hint for a home where conversation locks do not work."""
-    return (
-        "Sessions cannot be locked in this home.",
-        f"{problem}. If two windows or commands answer in one session, their turns may mix.",
-        "Use one at a time, or keep the home on a local disk.",
-    )
 
 
 async def _pause(unless: asyncio.Event | None) -> None:

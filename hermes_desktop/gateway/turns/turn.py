@@ -10,6 +10,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Literal
 
+from hermes_desktop.agent.turns.turn_agent import TurnAgent
 from hermes_desktop.agent.types import (
     AgentResult,
     CallNote,
@@ -22,7 +23,6 @@ from hermes_desktop.agent.types import TurnNews as AgentNews
 from hermes_desktop.core.events import ContextUsed, ToolFinished, ToolStarted, TurnDelta, TurnNote
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.gateway.sessions.session_records import SessionSource
-from hermes_desktop.gateway.turns.agents import TurnAgent
 
 DELTA_INTERVAL_S = 0.05
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
+from hermes_desktop.agent.turns.empty_replies import normalize_empty_agent_response
+from hermes_desktop.agent.turns.turn_results import Outcome, outcome_of
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.core.errors import (
     BusyError,
@@ -13,10 +14,7 @@ from hermes_desktop.core.errors import (
     StillBusyError,
 )
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.gateway.turns.empty_replies import normalize_empty_agent_response
 from hermes_desktop.gateway.turns.turn import TurnRecord
-
-Outcome = Literal["done", "stopped", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +65,7 @@ def from_result(
     delivery = normalize_empty_agent_response(result, text, history_len=history_len)
     told = [f"({note})" for note in notes] if text else []
     written = [*result.get("written_message_ids", ()), *rows]
-    outcome: Outcome = "done"
-    if result.get("failed"):
-        outcome = "failed"
-    elif result.get("interrupted"):
-        outcome = "stopped"
+    outcome = outcome_of(result)
     error = result.get("error") or ""
     if outcome == "failed" and text and delivery == text:
         told.insert(0, _broken_words(result, error))

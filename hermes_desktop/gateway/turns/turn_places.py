@@ -6,12 +6,12 @@ question does nothing meanwhile, and that may last for an hour.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from hermes_desktop.agent.tools.asking.waiting_room import Waits
 from hermes_desktop.core.concurrency.keyed_locks import acquire_unless
+from hermes_desktop.core.user_requests import UserRequest
 
 MOST_LENT = 25
 """Limit of a runner's waiting turns with threads of their own beside the running ones."""
@@ -105,10 +105,15 @@ class SlotLender:
 
     Args:
         mark: Called on the loop when the turn of a chat starts (True) or ends a wait.
+        places: By session key: the slots; None: a new mapping.
     """
 
-    def __init__(self, mark: Callable[[str, bool], object]) -> None:
-        self.places: dict[str, TurnSlot] = {}
+    def __init__(
+        self,
+        mark: Callable[[str, bool], object],
+        places: MutableMapping[str, TurnSlot] | None = None,
+    ) -> None:
+        self.places = {} if places is None else places
         self._mark = mark
         self._leave: list[Callable[[], None]] = []
 
@@ -116,7 +121,7 @@ class SlotLender:
         """Start lending, on the running loop, until :meth:`close`."""
         loop = asyncio.get_running_loop()
 
-        def changed(request: Waits, waits: bool) -> None:  # noqa: FBT001 - what is told
+        def changed(request: UserRequest, waits: bool) -> None:  # noqa: FBT001 - what is told
             with contextlib.suppress(RuntimeError):  # the loop is gone
                 loop.call_soon_threadsafe(self._changed, request.session_key, waits)
 

@@ -10,6 +10,7 @@ from hermes_desktop.agent.compression.context_compression import Compactor
 from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.models.config import AgentConfig, resolve_chosen, resolve_fallbacks
 from hermes_desktop.agent.providers.base import ChatProvider, Retries
+from hermes_desktop.agent.providers.cleaned_replies import CleanedReplies
 from hermes_desktop.agent.providers.dialect import DialectCache
 from hermes_desktop.agent.providers.local_context import probe_context
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
@@ -17,16 +18,15 @@ from hermes_desktop.agent.providers.openai_compatible import OpenAICompatiblePro
 from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.providers.standing_by import FallbackProvider
 from hermes_desktop.agent.thinking import CHOSEN_KEYS, with_thinking
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
 from hermes_desktop.agent.turns.agent import AIAgent
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotConfiguredError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.turns.agents import AgentRequest
 from hermes_desktop.services.agents.agent_care import AuxiliaryServices, CareSettings
 from hermes_desktop.services.agents.agent_tools import AgentTools, workplace_fields
 from hermes_desktop.services.secrets.secret_access import redact_secrets
@@ -96,19 +96,9 @@ class AgentBuilder:
         self._care = AuxiliaryServices(db, self.prompts, clock, windows, self._side_provider)
 
     @property
-    def approvals(self) -> ApprovalQueue | None:
-        """The queue of approval requests; None: agents have no tools."""
+    def requests(self) -> RequestQueue | None:
+        """The queue of approvals and questions; None: agents have no tools."""
         return self._tools.queue if self._tools is not None else None
-
-    @property
-    def questions(self) -> QuestionQueue | None:
-        """The queue of the assistant's questions; None: it asks none."""
-        return self._tools.questions if self._tools is not None else None
-
-    @property
-    def rooms(self) -> tuple[ApprovalQueue | QuestionQueue, ...]:
-        """The queues in which turns wait for the user."""
-        return () if self._tools is None else (self._tools.queue, self._tools.questions)
 
     @property
     def processes(self) -> ProcessTable | None:
@@ -171,7 +161,7 @@ class AgentBuilder:
             ConfigError: config.yaml cannot be parsed.
         """
         settings = self._settings(request.model_override)
-        provider = self._provider(settings)
+        provider = CleanedReplies(self._provider(settings), self._redactor)
         tools = self._tools.build(request) if self._tools is not None else None
         return AIAgent(
             provider=provider,
@@ -179,6 +169,7 @@ class AgentBuilder:
             prompts=self.prompts,
             room=self._care.room(settings.care, provider),
             titles=self._care.titles(settings.care, settings.choice),
+            undo=self._tools.undo if self._tools is not None else None,
             session_id=request.session_id,
             source=request.source,
             clock=self._clock,

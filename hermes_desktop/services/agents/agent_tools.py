@@ -3,22 +3,24 @@
 import logging
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
 from hermes_desktop.agent.tools.tool_assembly import ToolParts, build_tools
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
+from hermes_desktop.agent.undo.turn_undo import UndoStore
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.files.git_facts import git_facts
 from hermes_desktop.core.log_setup import SecretRedactor, learn_named
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.turns.agents import AgentRequest
 from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.last_valid_config import LastValidConfig
+from hermes_desktop.settings.secret_masking import literal_secrets
 from hermes_desktop.state import SessionDB
 
 log = logging.getLogger(__name__)
@@ -37,16 +39,15 @@ class AgentTools:
     """Builds the tools of agents. Methods block and run on worker threads.
 
     Attributes:
-        queue: The queue of approval requests.
-        questions: The queue of the assistant's questions.
+        queue: The queue of approvals and questions.
         processes: The background processes.
+        undo: Where what turns change is kept before.
 
     Args:
         paths: The home.
-        queue: The queue of approval requests.
+        queue: The queue of approvals and questions.
         environ: The process environment.
         redactor: The log redactor that every secret in it and in ``.env`` is registered with.
-        questions: The queue of the assistant's questions.
         surface: The source that every conversation counts as, wherever it began, because the user
             of this machine continues it. "": each counts as its own source.
         processes: The table of background processes, if it is shared with other parts.
@@ -56,17 +57,15 @@ class AgentTools:
         self,
         paths: HermesPaths,
         db: SessionDB,
-        queue: ApprovalQueue,
+        queue: RequestQueue,
         *,
         environ: Mapping[str, str],
         redactor: SecretRedactor,
         clock: Clock,
-        questions: QuestionQueue,
         surface: str = "",
         processes: ProcessTable | None = None,
     ) -> None:
         self.queue = queue
-        self.questions = questions
         self.processes = processes or ProcessTable(
             clock, paths.desktop_dir / "processes", redactor.clean
         )
@@ -81,18 +80,19 @@ class AgentTools:
         learn_named(plain, redactor)
         self._config = LastValidConfig(paths.config_yaml, clock)
         home = environ.get("HOME") or ""
+        user_home = Path(home) if Path(home).is_absolute() else Path.home()
+        self.undo = UndoStore(paths.desktop_dir / "undo", user_home, paths.home)
         memory = ApprovalStore(paths.desktop_dir / "approvals")
         queue.on_move(memory.move)
         self._parts = ToolParts(
             home=paths.home,
-            user_home=Path(home) if Path(home).is_absolute() else Path.home(),
+            user_home=user_home,
             store=db,
             clock=clock,
             environ=environ,
             clean=redactor.clean,
             queue=queue,
             memory=memory,
-            questions=questions,
             processes=self.processes,
         )
 
@@ -103,7 +103,7 @@ class AgentTools:
             ConfigError: config.yaml or ``.env`` cannot be read.
         """
         config = self._config.read()
-        self._learn_secrets()
+        self._learn_secrets(config)
         return build_tools(
             self._parts,
             config,
@@ -113,9 +113,8 @@ class AgentTools:
         )
 
     def end_asking(self) -> None:
-        """Close both queues at the program's end; no turn waits for the user then. Any thread."""
+        """Close the queue at the program's end; no turn waits for the user then. Any thread."""
         self.queue.close()
-        self.questions.close()
 
     def facts(self) -> str:
         """Return a text that changes when tools have to be rebuilt; without secrets."""
@@ -133,8 +132,9 @@ class AgentTools:
             named = row.get("cwd") if row is not None else None
         return Path(str(named)) if named else None
 
-    def _learn_secrets(self) -> None:
-        for values in (self._environ, read_env_file(self._paths.env_file)):
+    def _learn_secrets(self, config: Mapping[str, Any]) -> None:
+        literal = literal_secrets(config)
+        for values in (self._environ, read_env_file(self._paths.env_file), *literal):
             learn_named(values, self._redactor)
 
 

@@ -59,7 +59,7 @@ class BackgroundNotifier:
         Called before they start.
         """
         for runner in self._runners:
-            runner.task_file = file
+            runner.state.task_file = file
 
     async def open(self, workers: WorkerThreads) -> None:
         """Subscribe to process ends; end and report what an earlier program has left."""

@@ -4,10 +4,10 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hermes_desktop.commands.quick_commands import QuickRunner
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.core.processes.clean_environment import is_secret_name
-from hermes_desktop.gateway.commands.quick_commands import QuickRunner
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import read_env_file
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 _SHORTEST_SECRET = 6
 
 
-def own_commands(paths: HermesPaths) -> Mapping[str, Any]:
+def quick_section(paths: HermesPaths) -> Mapping[str, Any]:
     """Return the current ``quick_commands`` of the home. Blocking; empty if unreadable."""
     try:
         section = read_config(paths.config_yaml).data.get("quick_commands")

@@ -15,7 +15,7 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.runner.event_hooks import EventHookSet
+from hermes_desktop.gateway.runner.hooks import EventHookSet
 from hermes_desktop.plugins.hooks import HookRegistry
 from hermes_desktop.plugins.loading import LOAD_S, LoadedPlugin, Loader
 from hermes_desktop.plugins.shell_hooks import ShellHook, ShellHookCall

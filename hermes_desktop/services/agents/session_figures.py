@@ -3,13 +3,13 @@
 import logging
 from dataclasses import dataclass
 
-from hermes_desktop.agent.context_length import estimate_text
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import ContextUsed
+from hermes_desktop.core.text.stored_text import estimate_text
+from hermes_desktop.core.usage import ModelUsage
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.sessions.session_usage import ModelUsage
 
 log = logging.getLogger(__name__)
 

@@ -3,8 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.processes.process_table import ProcessInfo
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import TaskSet
@@ -17,12 +16,11 @@ from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
 from hermes_desktop.services.agents.agent_tools import AgentTools
-from hermes_desktop.services.agents.approvals_queue import Approvals
 from hermes_desktop.services.agents.background_care import BackgroundNotifier
 from hermes_desktop.services.agents.model_servers import ModelServers
 from hermes_desktop.services.agents.plugin_care import PluginManager
-from hermes_desktop.services.agents.questions_queue import Questions
 from hermes_desktop.services.agents.session_figures import SessionStatistics
+from hermes_desktop.services.agents.user_requests import UserRequests
 from hermes_desktop.services.assembly.history_upkeep import HistoryMaintenance, while_hosting
 from hermes_desktop.services.assembly.hosting_services import hosted_parts
 from hermes_desktop.services.assembly.settings_joining import build_settings_service, watch_settings
@@ -78,8 +76,7 @@ class DesktopServices:
     background: BackgroundNotifier
     settings: SettingsService
     models: ModelServers
-    approvals: Approvals
-    questions: Questions
+    requests: UserRequests
     figures: SessionStatistics
     prompts: SessionPrompts
     upkeep: HistoryMaintenance
@@ -116,7 +113,7 @@ class DesktopServices:
         ``gateway.status.detail`` says what is waited for; ``gateway.hurry()`` ends the wait. No
         turn waits for the user any more.
         """
-        self.end_asking()
+        self.requests.end()
         await self.window_state.flush()
         await self.settings.stop_following()
         await self.gateway.close(drain_s=drain_s)
@@ -133,11 +130,6 @@ class DesktopServices:
         await self.window_state.close()
         await self.workers.readers.run(self.db.close)
         self.workers.close()
-
-    def end_asking(self) -> None:
-        """End all pending approvals and questions, because the program ends."""
-        self.approvals.end()
-        self.questions.end()
 
 
 def join_parts(
@@ -183,8 +175,7 @@ def join_parts(
         background=parts.background,
         settings=settings,
         models=ModelServers(paths, environ, redactor),
-        approvals=Approvals(tools.queue, bus),
-        questions=Questions(tools.questions, bus),
+        requests=UserRequests(tools.queue, bus),
         figures=SessionStatistics(db, builder),
         prompts=builder.prompts,
         upkeep=_upkeep(parts, workers, gateway),
@@ -206,11 +197,10 @@ def _tools(setup: HostSetup, db: SessionDB, redactor: SecretRedactor, clock: Clo
     return AgentTools(
         setup.paths,
         db,
-        ApprovalQueue(clock),
+        RequestQueue(clock),
         environ=setup.environ,
         redactor=redactor,
         clock=clock,
-        questions=QuestionQueue(clock),
     )
 
 
@@ -255,5 +245,5 @@ def _chat(
         paths=parts.paths,
         turns=parts.open_turns,
     )
-    runner.turn_gate = chat.pass_gate
+    runner.state.turn_gate = chat.pass_gate
     return chat

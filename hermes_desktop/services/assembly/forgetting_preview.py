@@ -26,7 +26,7 @@ from hermes_desktop.gateway.sessions.session_records import SessionEntry
 from hermes_desktop.gateway.sessions.session_routing import RoutingFiles
 from hermes_desktop.services.assembly.history_upkeep import LastPrune, last_prune
 from hermes_desktop.services.settings.history_options import UpkeepSettings
-from hermes_desktop.services.settings.wished_settings import PreviewedSettings
+from hermes_desktop.services.settings.settings_repository import PreviewedSettings
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.sessions.bulk_selection import SparedCounts
 

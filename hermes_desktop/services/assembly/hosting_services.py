@@ -3,8 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import TaskSet
 from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks
@@ -14,7 +13,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.identity.token_locks import TokenLocks, locks_folder
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.platforms.shipped import shipped_platforms
-from hermes_desktop.gateway.runner.runner_state import MAX_TURNS
+from hermes_desktop.gateway.runner.state import MAX_TURNS
 from hermes_desktop.gateway.turns.program_locks import ProgramLocks
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
 from hermes_desktop.services.agents.agent_tools import AgentTools
@@ -92,11 +91,10 @@ def join_gateway(
     tools = AgentTools(
         setup.paths,
         db,
-        ApprovalQueue(clock),
+        RequestQueue(clock),
         environ=setup.environ,
         redactor=redactor,
         clock=clock,
-        questions=QuestionQueue(clock),
     )
     builder = AgentBuilder(
         setup.paths, db, redactor, setup.environ, offline=False, clock=clock, tools=tools

@@ -3,12 +3,12 @@
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 
+from hermes_desktop.commands.added_commands import AddedCommand, own_commands
+from hermes_desktop.commands.quick_commands import QuickCommand, QuickRunner
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.commands.quick_commands import QuickCommand, QuickRunner, quick_commands
-from hermes_desktop.services.agents.own_commands import own_commands, quick_runner
-from hermes_desktop.tui_gateway.program import OwnCommand
+from hermes_desktop.services.agents.own_commands import quick_runner, quick_section
 
 _ENDING_S = 0.5
 
@@ -45,12 +45,24 @@ class RunningCommands:
             self._changed.wait_for(lambda: not self._running, _ENDING_S)
 
 
+@dataclass(frozen=True, slots=True)
+class _CountedRunner:
+    """Runs shell commands that are counted, and end with the program."""
+
+    runner: QuickRunner
+    running: RunningCommands
+
+    def run(self, command: QuickCommand, given_up: Callable[[], bool] = lambda: False) -> str:
+        with self.running.one():
+            return self.runner.run(command, lambda: self.running.ending or given_up())
+
+
 def rpc_commands(
     paths: HermesPaths,
     environ: Mapping[str, str],
     clean: Callable[[str], str],
     running: RunningCommands,
-) -> Sequence[OwnCommand]:
+) -> Sequence[AddedCommand]:
     """Return all valid commands, by the current settings. Blocking; any thread; never raises.
 
     Args:
@@ -59,26 +71,8 @@ def rpc_commands(
         clean: Removes secrets from their output.
         running: Counts them, and signals when they should end.
     """
-    section = own_commands(paths)
+    section = quick_section(paths)
     if not section:
         return ()
-    runner = quick_runner(paths, environ, clean)
-    return [_own(each, runner, running) for each in quick_commands(section)]
-
-
-def _own(command: QuickCommand, runner: QuickRunner, running: RunningCommands) -> OwnCommand:
-    if command.kind == "alias":
-        return OwnCommand(command.definition(), stands_for=command.does)
-    return OwnCommand(command.definition(), run=partial(_run, runner, running, command))
-
-
-def _run(
-    runner: QuickRunner,
-    running: RunningCommands,
-    command: QuickCommand,
-    _args: str,
-    given_up: Callable[[], bool],
-) -> str:
-    """Run a command; its arguments are not passed to the shell."""
-    with running.one():
-        return runner.run(command, lambda: running.ending or given_up())
+    runner = _CountedRunner(quick_runner(paths, environ, clean), running)
+    return own_commands(section, runner)

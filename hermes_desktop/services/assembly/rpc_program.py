@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hermes_desktop import __version__
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.commands.added_commands import AddedCommand
 from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.time_bound import PendingCall
@@ -18,7 +19,6 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.gateway_config import Platform, platform_or_none
 from hermes_desktop.gateway.identity.active_sessions import ActiveSessions
-from hermes_desktop.gateway.turns.empty_replies import normalize_empty_agent_response
 from hermes_desktop.plugins.consents import anything_answered
 from hermes_desktop.services.assembly.rpc_settings import RpcSettings
 from hermes_desktop.services.sessions.delete_plan import DeletePlan
@@ -27,7 +27,7 @@ from hermes_desktop.services.sessions.session_catalog import find_session_id
 from hermes_desktop.services.settings.setting_writer import setting_writer
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
-from hermes_desktop.tui_gateway.program import AgentWish, OwnCommand, RpcProgram
+from hermes_desktop.tui_gateway.program import RpcProgram
 
 if TYPE_CHECKING:
     from hermes_desktop.services.agents.plugin_care import PluginManager
@@ -69,8 +69,7 @@ class RpcParts:
         self._plugins: PluginManager | None = None
         self._commands: RunningCommands | None = None
         self._loading: PendingCall[Any] | None = None
-        self._approvals = ApprovalQueue(clock)
-        self._questions = QuestionQueue(clock)
+        self._requests = RequestQueue(clock)
         self._processes = ProcessTable(clock, paths.desktop_dir / "processes", redactor.clean)
 
     def program(self) -> RpcProgram:
@@ -86,7 +85,6 @@ class RpcParts:
             places=ActiveSessions(self._paths.home, self._clock, surface="tui"),
             trash=self,
             find=find_session_id,
-            fill_in=_fill_in,
             is_platform=_is_platform,
             facts=ProgramFacts(
                 version=__version__,
@@ -94,17 +92,15 @@ class RpcParts:
                 home=self._paths.home,
                 choose_model=self.choose_model,
                 care=lambda chosen: self._agents().context_care(chosen),
-                questions=self._questions,
+                requests=self._requests,
                 processes=self._processes,
                 change_setting=setting_writer(self._paths, self._environ, self._clock),
-                approvals=self._approvals,
             ),
             home=self._paths.home,
             saved_dir=self._paths.sessions_dir / "saved",
             clock=self._clock,
             own_commands=self.own_commands,
-            approvals=self._approvals,
-            questions=self._questions,
+            requests=self._requests,
             locks=self.locks,
         )
 
@@ -129,8 +125,7 @@ class RpcParts:
 
     def close(self) -> None:
         """Close what was opened; no method may be called then. Waits a moment for commands."""
-        self._approvals.close()
-        self._questions.close()
+        self._requests.close()
         self._processes.close()
         if self._commands is not None:
             self._commands.end()
@@ -160,7 +155,7 @@ class RpcParts:
             with contextlib.suppress(TimeoutError):  # loading has its own time limit
                 self._loading.result(_PLUGINS_S)
 
-    def own_commands(self) -> Sequence[OwnCommand]:
+    def own_commands(self) -> Sequence[AddedCommand]:
         """Return the user's own commands, once plugins are loaded. Blocks for a bounded time."""
         self._wait_for_plugins()
         from hermes_desktop.services.assembly.rpc_commands import RunningCommands, rpc_commands  # noqa: PLC0415 - see _agents
@@ -171,20 +166,10 @@ class RpcParts:
 
     # ------------------------------------------------------------------------------------ agents
 
-    def build(self, wish: AgentWish) -> Any:
+    def build(self, request: AgentRequest) -> Any:
         """Build an agent, once plugins are loaded. Raises as :meth:`AgentBuilder.build`."""
         self._wait_for_plugins()
-        from hermes_desktop.gateway.turns.agents import AgentRequest  # noqa: PLC0415 - see _agents
-
-        return self._agents().build(
-            AgentRequest(
-                session_id=wish.session_id,
-                source=wish.source,
-                session_key=wish.session_id,
-                session_fields=wish.fields,
-                model_override=wish.model,
-            )
-        )
+        return self._agents().build(request)
 
     def choose_model(self, chosen: Mapping[str, str]) -> ModelChoice:
         """Return the model that would answer. Raises as :meth:`AgentBuilder.choose_model`."""
@@ -213,11 +198,10 @@ class RpcParts:
                     tools=AgentTools(
                         self._paths,
                         db,
-                        self._approvals,
+                        self._requests,
                         environ=self._environ,
                         redactor=self._redactor,
                         clock=self._clock,
-                        questions=self._questions,
                         surface="tui",
                         processes=self._processes,
                     ),
@@ -240,10 +224,6 @@ class RpcParts:
             if self._actions is None:
                 self._actions = SessionActions(db, self._paths.own_store, clock=self._clock)
             return self._actions
-
-
-def _fill_in(result: Mapping[str, Any], text: str, history_len: int) -> str:
-    return normalize_empty_agent_response(result, text, history_len=history_len)
 
 
 def _is_platform(source: str) -> bool:

@@ -8,9 +8,9 @@ from hermes_desktop.core.concurrency.background_tasks import TaskSet
 from hermes_desktop.services.hosting.gateway_host import GatewayHost, HostSetup
 from hermes_desktop.services.hosting.hosted_gateway import HostedParts
 from hermes_desktop.services.login.login_system import login_entry
+from hermes_desktop.services.settings.live_settings import SettingsWatch
 from hermes_desktop.services.settings.platform_checks import PlatformChecker
 from hermes_desktop.services.settings.settings_service import SettingsService, build_settings
-from hermes_desktop.services.settings.settings_watch import SettingsWatch
 from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 
 LOOK_S = 2.0

@@ -53,6 +53,12 @@ class ChatReadiness:
     answered_before: str = ""
 
 
+def beside_model_before(ready: ChatReadiness, session: SessionSummary | None) -> ChatReadiness:
+    """Return the readiness with the model that answered in a session, if it is another one."""
+    before = (session.model if session is not None else None) or ""
+    return replace(ready, answered_before=before if before != ready.model else "")
+
+
 class DesktopChat:
     """The chat operations behind the composer and ``hermes-desktop chat``.
 
@@ -108,8 +114,7 @@ class DesktopChat:
         """
         chosen = {} if session is None else self._adapter.chosen_model(session.root_id)
         ready = await self._readers.run(self._readiness, chosen)
-        before = session.model if session is not None else None
-        return replace(ready, answered_before=before) if before and before != ready.model else ready
+        return beside_model_before(ready, session)
 
     async def foreign_activity_warning(self, session: SessionSummary) -> str:
         """Return a warning about foreign programs before a session is written to, or "".

@@ -132,7 +132,7 @@ class GatewayHost(PlatformControls):
             autostart=setup.autostart,
         )
         if private is not None:
-            private.announce = self._board.note_private
+            private.state.announce = self._board.note_private
 
     @property
     def status(self) -> GatewayStatusChanged:
@@ -243,7 +243,7 @@ class GatewayHost(PlatformControls):
         if self._life is not None and self._life.ending is not None:
             self._life.end(Ending(self._life.ending.cause, now, comes_back=True))
         if self._closing and self._private is not None:
-            self._private.hurry()
+            self._private.parts.life_cycle.hurry()
 
     async def close(self, *, drain_s: float = DRAIN_S) -> None:
         """Stop both runners, release the home and stop watching; nothing runs afterwards.

@@ -76,14 +76,13 @@ def install_commands(
         profile=parts.paths.profile,
         home=parts.paths.home,
         choose_model=choose_model,
-        approvals=parts.builder.approvals,
+        requests=parts.builder.requests,
         care=parts.builder.context_care,
-        questions=parts.builder.questions,
         processes=parts.builder.processes,
         change_setting=setting_writer(parts.paths, parts.environ, parts.clock),
     )
     control = SupervisedPlatforms(platforms) if platforms is not None else None
-    runner.command_dispatch = CommandDispatch(
+    runner.state.command_dispatch = CommandDispatch(
         runner,
         facts,
         workers=parts.commands,
@@ -94,7 +93,7 @@ def install_commands(
 
 def install_access(runner: GatewayRunner, parts: "HostedParts") -> None:
     """Let a runner authorize senders by the live settings, ``.env`` and pairing store."""
-    runner.access = Access(
+    runner.state.access = Access(
         runner.config,
         live_lookup(parts.paths, parts.environ),
         PairingStore(parts.paths.home, parts.clock),

@@ -29,9 +29,8 @@ from hermes_desktop.gateway.platforms.platform_supervisor import (
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.platforms.token_gate import AsyncTokenLocks
 from hermes_desktop.gateway.run import GatewayRunner
-from hermes_desktop.gateway.runner.chat_approvals import ChatApprovals
-from hermes_desktop.gateway.runner.chat_questions import ChatQuestions
-from hermes_desktop.gateway.runner.runner_state import RunnerReport
+from hermes_desktop.gateway.runner.chat_requests import ChatApprovals, ChatQuestions
+from hermes_desktop.gateway.runner.state import RunnerReport
 from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.gateway.status import drain_requested
@@ -47,7 +46,7 @@ from hermes_desktop.state.shared_tables.delivery_store import Owner
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 if TYPE_CHECKING:
-    from hermes_desktop.gateway.runner.event_hooks import EventHookSet
+    from hermes_desktop.gateway.runner.hooks import EventHookSet
 
 log = logging.getLogger(__name__)
 
@@ -166,21 +165,20 @@ class HostedGateway:
             identity=hold,
             restart_handler=calls.restart,
         )
-        self._runner.program_locks = parts.program_locks
+        self._runner.state.program_locks = parts.program_locks
         self._own = DesktopDatabase(parts.paths.own_store)
         self._mail_worker = WorkerThreads("gateway-mail")
-        self._runner.use_mail(self._mail_parts(config))
-        self._runner.task_file = parts.paths.desktop_dir / "background-tasks.json"
+        self._runner.parts.replies.use_mail(self._mail_parts(config))
+        self._runner.state.task_file = parts.paths.desktop_dir / "background-tasks.json"
         self._platforms = self._supervisor(config, hold)
-        self._runner.platforms_failed = lambda: self._platforms.has_only_failed
+        self._runner.state.platforms_failed = lambda: self._platforms.has_only_failed
         install_access(self._runner, parts)
         install_commands(self._runner, parts, self._platforms)
-        self._runner.rooms = parts.builder.rooms
-        queue, questions = parts.builder.approvals, parts.builder.questions
+        queue = parts.builder.requests
         if queue is not None:
-            self._runner.approvals = ChatApprovals(self._runner, queue)
-        if questions is not None:
-            self._runner.questions = ChatQuestions(self._runner, questions)
+            self._runner.state.rooms = (queue,)
+            self._runner.state.approvals = ChatApprovals(self._runner, queue)
+            self._runner.state.questions = ChatQuestions(self._runner, queue)
 
     def _drain_watch(self) -> PollingThread[bool]:
         look = partial(drain_requested, self._parts.paths.home)
@@ -196,8 +194,8 @@ class HostedGateway:
             self._runner.adapters,
             SupervisorWiring(
                 wire=self._wire,
-                changed=self._runner.tell,
-                connected=self._runner.platform_connected,
+                changed=self._runner.parts.status.report,
+                connected=self._runner.parts.life_cycle.platform_connected,
                 notify=parts.bus.publish,
                 identity=hold,
                 tokens=AsyncTokenLocks(parts.locks, parts.worker, lambda: self._record),
@@ -224,7 +222,7 @@ class HostedGateway:
     async def replace_config(self, config: GatewayConfig) -> ConfigReplaced:
         """Apply other settings; see :meth:`PlatformSupervisor.replace_config`."""
         usable, waiting = split_live_changes(self._runner.config, config)
-        self._runner.use_config(usable)
+        self._runner.state.use_config(usable)
         return ConfigReplaced(await self._platforms.replace_config(usable), waiting)
 
     # Lifecycle
@@ -238,7 +236,7 @@ class HostedGateway:
         await self._parts.plugins.ready()
         self._runner.hooks = self._hooks = self._parts.plugins.event_hooks()
         await self._runner.start()
-        for asking in (self._runner.approvals, self._runner.questions):
+        for asking in (self._runner.state.approvals, self._runner.state.questions):
             if asking is not None:
                 asking.open()
         self._quiet_watch.start()
@@ -246,7 +244,7 @@ class HostedGateway:
         await self._parts.worker.run(self._parts.registry.load, wanted)
         await self._platforms.start()
         self._parts.background.add(self._runner)
-        await self._runner.tell_startup()
+        await self._runner.parts.life_cycle.announce_startup()
 
     async def leave(self, wish: StopRequests) -> None:
         """Accept no new turns, let running ones finish, and disconnect the platforms in time.
@@ -257,7 +255,7 @@ class HostedGateway:
         """
         self._quiet_watch.stop()
         self._parts.background.remove(self._runner)
-        for asking in (self._runner.approvals, self._runner.questions):
+        for asking in (self._runner.state.approvals, self._runner.state.questions):
             if asking is not None:
                 asking.close()  # turns that wait for an approval or answer end then
         stopping = [asyncio.ensure_future(self._stop_runner(wish.now()))]
@@ -297,7 +295,7 @@ class HostedGateway:
 
     def _apply_drain_request(self, wanted: bool) -> None:  # noqa: FBT001 - what was found
         """Refuse new turns for as long as the drain request file exists."""
-        self._runner.refuse_turns(asked_to_drain() if wanted else None)
+        self._runner.parts.status.refuse_turns(asked_to_drain() if wanted else None)
         self._calls.explain(asked_to_drain().title if wanted else "")
 
     async def _stop_runner(self, ending: Ending) -> None:
@@ -331,10 +329,10 @@ class HostedGateway:
         return self._platforms.health()
 
     def _wire(self, adapter: PlatformAdapter) -> None:
-        self._runner.expect(adapter.platform)
+        self._runner.parts.incoming.expect(adapter.platform)
         adapter.set_message_handler(self._runner.accept)
         adapter.set_interrupt_handler(self._runner.interrupt)
-        adapter.set_moved_handler(partial(self._runner.chat_moved, adapter.platform))
+        adapter.set_moved_handler(partial(self._runner.parts.incoming.chat_moved, adapter.platform))
 
     def _note(self, report: RunnerReport) -> None:
         self._report = report

@@ -5,11 +5,12 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.periodic_look import PollingThread
 from hermes_desktop.core.errors import BusyError, StateError
+from hermes_desktop.core.events import HostingRefusal
 from hermes_desktop.gateway.config.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.identity.identity_supervisor import RESTART_PAUSE_S
 from hermes_desktop.gateway.runtime_files.identity_events import (
@@ -31,9 +32,6 @@ from hermes_desktop.services.hosting.hosting_words import (
     unknown_holder_refusal,
     waiting_words,
 )
-
-if TYPE_CHECKING:
-    from hermes_desktop.core.events import HostingRefusal
 
 log = logging.getLogger(__name__)
 
@@ -207,7 +205,10 @@ class HostingLifecycle:
     async def _host(self, record: GatewayRecord, outlook: StartCheckResult) -> Ending:
         self._board.enter("starting", "Connecting the platforms.")
         self._parts.tell_settings(outlook.loaded.warnings)
-        watching = asyncio.ensure_future(self._watch_home())
+        watch = PollingThread(
+            "home-watch", self._look_at_home, self._lose_home, first=None, every_s=_LOOK_S
+        )
+        watch.start()
         try:
             self._hosted = hosted = self._parts.make_hosted(outlook.loaded, record)
             if await self._unless_ending(hosted.start()):
@@ -219,19 +220,25 @@ class HostingLifecycle:
             self._failure = error
             self._wish.add(Ending("failed", self._now()))
         finally:
-            watching.cancel()
+            watch.stop()
         await self._leave()
         return self._wish.now()
 
-    async def _watch_home(self) -> None:
-        """Request the end when the home becomes one that only another program may write to."""
-        while self._not_ours is None:
-            await asyncio.sleep(_LOOK_S)
-            with contextlib.suppress(StateError, BusyError):  # the next check may succeed
-                self._not_ours = await self._parts.worker.run(self._parts.outlook.not_ours)
-        log.warning("The gateway ends: %s", self._not_ours.detail)
+    def _look_at_home(self) -> HostingRefusal | None:
+        """Return why the home may no longer be hosted here, or None. Blocking; any thread."""
+        try:
+            return self._parts.outlook.not_ours()
+        except (StateError, BusyError):
+            return None  # the next check may succeed
+
+    def _lose_home(self, refusal: HostingRefusal | None) -> None:
+        """Request the end: the home became one that only another program may write to."""
+        if refusal is None or self._not_ours is not None:
+            return
+        self._not_ours = refusal
+        log.warning("The gateway ends: %s", refusal.detail)
         drain_until = self._now() + _DRAIN_S
-        self._wish.add(Ending("not_ours", drain_until, words=self._not_ours.title))
+        self._wish.add(Ending("not_ours", drain_until, words=refusal.title))
 
     async def _unless_ending(self, starting: Awaitable[None]) -> bool:
         """Start the gateway. Returns whether it runs and no end was requested meanwhile."""

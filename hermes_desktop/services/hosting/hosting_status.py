@@ -7,19 +7,17 @@ from typing import Literal
 
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import (
-    ApprovalRequested,
-    ApprovalResolved,
     GatewayState,
     GatewayStatusChanged,
     HostingRefusal,
     OtherGateway,
     PlatformHealth,
-    QuestionAnswered,
-    QuestionAsked,
+    RequestPending,
+    RequestResolved,
     UndoneWork,
 )
-from hermes_desktop.core.pending_requests import PendingRequests, RequestEvent
-from hermes_desktop.gateway.runner.runner_state import RunnerReport
+from hermes_desktop.core.user_requests import PendingRequests, RequestEvent
+from hermes_desktop.gateway.runner.state import RunnerReport
 from hermes_desktop.services.hosting.hosting_words import ANOTHER_DESKTOP
 
 Stage = Literal["idle", "starting", "hosting", "stopping"]
@@ -102,10 +100,8 @@ class StatusBoard:
 
     def follow_requests(self, bus: EventBus) -> None:
         """Count the turns that wait for the user."""
-        bus.subscribe(ApprovalRequested, self._note_request)
-        bus.subscribe(ApprovalResolved, self._note_request)
-        bus.subscribe(QuestionAsked, self._note_request)
-        bus.subscribe(QuestionAnswered, self._note_request)
+        bus.subscribe(RequestPending, self._note_request)
+        bus.subscribe(RequestResolved, self._note_request)
 
     def _note_request(self, event: RequestEvent) -> None:
         self._requests.follow(event)

@@ -23,7 +23,7 @@ from hermes_desktop.state.records.records import StoreCondition
 
 SETTINGS_NOTICE = "gateway-settings"
 _HEALTH_STATES = frozenset(get_args(HealthState))
-_STAY_ATTACHED = "Let `hermes gateway run` do it, or start the gateway here all the same."
+_STAY_ATTACHED = "Use `hermes gateway run`, or start the gateway here anyway."
 
 ANOTHER_DESKTOP = "another Hermes Desktop"
 OTHER_STOPPED = "The other gateway was stopped. This one starts only when you start it."
@@ -49,7 +49,7 @@ def promise_refusal(missed: tuple[str, ...]) -> HostingRefusal:
     """Return the refusal for a home that expects something which would not run here."""
     return HostingRefusal(
         "The gateway was not started, because not everything would run.",
-        "Hosted here, these would stay undone while `hermes` takes them for being cared for.",
+        "If it ran here, `hermes` would expect this work to be done, but it would not be.",
         _STAY_ATTACHED,
         would_not_run=missed,
         may_insist=True,
@@ -61,7 +61,7 @@ def managed_refusal(missed: tuple[str, ...]) -> HostingRefusal:
     return HostingRefusal(
         "The gateway was not started, because this home is managed.",
         "The package manager that set it up usually runs the gateway itself.",
-        "Start it the way your system does, or start it here all the same.",
+        "Start it the way your system does, or start it here anyway.",
         would_not_run=missed,
         may_insist=True,
     )
@@ -70,7 +70,7 @@ def managed_refusal(missed: tuple[str, ...]) -> HostingRefusal:
 def read_only_refusal(home: object) -> HostingRefusal:
     """Return the refusal for a home that cannot be written to."""
     return HostingRefusal(
-        "The gateway cannot run on a home that may only be read.",
+        "The gateway cannot run because the home is read-only.",
         f"{home} does not let this program write.",
         "Give yourself write access to the folder, then start the gateway again.",
     )
@@ -79,7 +79,7 @@ def read_only_refusal(home: object) -> HostingRefusal:
 def unwritable_refusal(condition: StoreCondition) -> HostingRefusal:
     """Return the refusal for a database in which conversations cannot be stored."""
     return HostingRefusal(
-        "The gateway cannot run on a history that may only be looked at.",
+        "The gateway cannot run because the history is read-only.",
         condition.reason,
         condition.hint,
     )
@@ -92,7 +92,7 @@ def failure_refusal(error: Exception) -> HostingRefusal:
     return HostingRefusal(
         "The gateway failed inside Hermes Desktop.",
         f"{type(error).__name__}: {error}",
-        "Try again; the log says more.",
+        "Try again. The log has details.",
     )
 
 
@@ -105,7 +105,7 @@ def refusal_for(answer: NotHere, missed: tuple[str, ...] = ()) -> HostingRefusal
     """
     title, hint, may_insist = _WORDS[answer.why]
     if answer.why == "recent_stop":
-        hint = f"Wait {answer.wait_s:.0f} seconds, or start it all the same."
+        hint = f"Wait {answer.wait_s:.0f} seconds, or start it anyway."
     return HostingRefusal(title, answer.detail, hint, would_not_run=missed, may_insist=may_insist)
 
 
@@ -113,7 +113,7 @@ def not_served_here(what: str) -> RefusedError:
     """Return the error for a platform or chat that this program does not serve at the moment."""
     return RefusedError(
         f"{what} is not served here.",
-        "The gateway of this program does not run, or has no such platform.",
+        "This program's gateway is not running, or has no such platform.",
         "Start the gateway first.",
     )
 
@@ -122,30 +122,30 @@ def unknown_holder_refusal() -> HostingRefusal:
     """Return the refusal for a home that is locked by a program which no file names."""
     return HostingRefusal(
         "The gateway was not started.",
-        "Another program holds gateway.lock of this home, and nothing says which.",
-        "Try again in a moment; if that does not help, end what has the file open.",
+        "Another program has locked gateway.lock in this home. It could not be identified.",
+        "Try again in a moment. If that does not help, quit the program that has the file open.",
     )
 
 
 _WORDS: Mapping[str, tuple[str, str, bool]] = {
     "obstacle": (
         "The gateway cannot be hosted here.",
-        "Run `hermes gateway run` outside; this program follows it.",
+        "Run `hermes gateway run` in a terminal. This program then shows its state.",
         False,
     ),
     "service": (
-        "A service is installed that runs the gateway of this home.",
-        "Start it with `hermes gateway start`, or start the gateway here all the same.",
+        "A service that runs the gateway of this home is installed.",
+        "Start it with `hermes gateway start`, or start the gateway here anyway.",
         True,
     ),
-    "recent_stop": ("The gateway was stopped from outside a moment ago.", "", True),
+    "recent_stop": ("Another program stopped the gateway a moment ago.", "", True),
     "contested": (
-        "The other gateway comes back whenever it is stopped.",
-        "Find out what starts it, such as a service; until then it keeps the home.",
+        "The other gateway restarts whenever it is stopped.",
+        "Find out what restarts it, such as a service, and stop that first.",
         False,
     ),
     "no_home": (
-        "There is no such home.",
+        "This home does not exist.",
         "Run `hermes setup`, or choose another profile.",
         False,
     ),
@@ -161,7 +161,7 @@ _WORDS: Mapping[str, tuple[str, str, bool]] = {
     ),
     "failed": (
         "The gateway was not started.",
-        "Mend that and try again; the log knows more.",
+        "Fix the problem and try again. The log has details.",
         False,
     ),
 }
@@ -193,9 +193,9 @@ def settings_notice(warnings: tuple[str, ...]) -> Notice | NoticeCleared:
         return NoticeCleared(SETTINGS_NOTICE)
     return Notice(
         "warning",
-        "Some settings of the gateway do not count.",
+        "Some gateway settings are invalid and are ignored.",
         " ".join(warnings),
-        "Correct that, then restart the gateway.",
+        "Correct them, then restart the gateway.",
         key=SETTINGS_NOTICE,
     )
 

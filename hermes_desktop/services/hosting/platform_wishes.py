@@ -36,7 +36,7 @@ class PlatformControls(ABC):
         private, hosted = self._private, self._hosted
         if private is not None:
             own = replace(private.config, quick_commands=config.quick_commands)
-            private.use_config(own)
+            private.state.use_config(own)
         return ConfigReplaced() if hosted is None else await hosted.replace_config(config)
 
     async def reconnect(self, platform: str) -> None:
@@ -66,7 +66,7 @@ class PlatformControls(ABC):
         """
         if self._hosted is None:
             raise not_served_here("The chat")
-        await self._hosted.runner.continue_in(session_key, session_id)
+        await self._hosted.runner.parts.boundaries.continue_in(session_key, session_id)
 
     def in_use(self, platform: Platform, token: TokenIdentity | None) -> PlatformHealth | None:
         """Return the health of a platform that is connected here with this token, else None."""

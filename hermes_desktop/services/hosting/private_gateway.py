@@ -6,10 +6,10 @@ from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.run import GatewayRunner
-from hermes_desktop.gateway.runner.runner_state import MAX_TURNS
+from hermes_desktop.gateway.runner.state import MAX_TURNS
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.gateway.turns.turn_places import MOST_LENT
-from hermes_desktop.services.agents.own_commands import own_commands
+from hermes_desktop.services.agents.own_commands import quick_section
 from hermes_desktop.services.hosting.hosted_commands import install_commands
 from hermes_desktop.services.hosting.hosted_gateway import HostedParts
 
@@ -62,7 +62,7 @@ def build_private_gateway(parts: HostedParts) -> tuple[GatewayRunner, DesktopAda
     Args:
         parts: The dependencies shared with the gateway that serves the messaging platforms.
     """
-    config = GatewayConfig(quick_commands=own_commands(parts.paths))
+    config = GatewayConfig(quick_commands=quick_section(parts.paths))
     store = SessionStore(
         parts.paths.sessions_dir,
         config,
@@ -88,8 +88,9 @@ def build_private_gateway(parts: HostedParts) -> tuple[GatewayRunner, DesktopAda
         clock=parts.clock,
         adapters=[adapter],
     )
-    runner.program_locks = parts.program_locks
-    runner.rooms = parts.builder.rooms
+    runner.state.program_locks = parts.program_locks
+    if parts.builder.requests is not None:
+        runner.state.rooms = (parts.builder.requests,)
     install_commands(runner, parts)
     parts.background.add(runner)
     return runner, adapter

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from hermes_desktop.agent.options.config_options import AGENT_SECRETS
 from hermes_desktop.gateway.config.config_options import GATEWAY_SECRETS
-from hermes_desktop.settings.secret_options import SecretOption
+from hermes_desktop.settings.options import SecretOption
 
 SECRETS: Mapping[str, SecretOption] = {
     secret.variable: secret for secret in (*AGENT_SECRETS, *GATEWAY_SECRETS)

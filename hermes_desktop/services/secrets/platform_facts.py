@@ -5,7 +5,7 @@ Pure data; current values are stored in the files, and options are declared else
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from hermes_desktop.gateway.config.config_environment import HOME_VARIABLES
@@ -122,7 +122,7 @@ _TELEGRAM = PlatformFacts(
     ),
     ids="their numeric user id",
     id_sample="123456789",
-    find_id="Telegram does not show it; when you write to the bot, your id stands in the request "
+    find_id="Telegram does not show it; when you write to the bot, your id is in the request "
     "below.",
     home="chat",
 )
@@ -151,7 +151,7 @@ _SLACK = PlatformFacts(
         SecretFacts(
             "SLACK_BOT_TOKEN",
             "Bot token",
-            "It stands on the page of your Slack app under “OAuth & Permissions”.",
+            "It is on the page of your Slack app under “OAuth & Permissions”.",
             shape=SLACK_BOT,
             looks="xoxb-…",
         ),
@@ -166,7 +166,7 @@ _SLACK = PlatformFacts(
     ),
     ids="their member id",
     id_sample="U01ABCDEF",
-    find_id="It stands in their profile under “Copy member ID”.",
+    find_id="It is in their profile under “Copy member ID”.",
     home="channel",
 )
 _MATRIX = PlatformFacts(
@@ -248,17 +248,7 @@ def _capital(words: str) -> str:
 
 def _with_home(facts: PlatformFacts) -> PlatformFacts:
     variable = HOME_VARIABLES.get(Platform(facts.name), "")
-    return PlatformFacts(
-        facts.name,
-        facts.title,
-        facts.secrets,
-        facts.ids,
-        facts.id_sample,
-        facts.find_id,
-        facts.home if variable else "",
-        variable,
-        facts.people,
-    )
+    return replace(facts, home=facts.home if variable else "", home_variable=variable)
 
 
 PLATFORMS: Mapping[str, PlatformFacts] = {

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
-from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
-from hermes_desktop.settings.secret_index import SecretIndex
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets, StoredSecrets
+from hermes_desktop.settings.secret_index import PlainTextSecretStore, SecretIndex
 from hermes_desktop.settings.secrets import KeyringSecretStore, ReadState, SecretStore
 
 _TROUBLE: Mapping[ReadState, str] = {
@@ -75,9 +74,14 @@ def secret_warnings(environ: Mapping[str, str]) -> dict[str, str]:
     """Return a sentence about each stored secret that could not be read. Blocks likewise."""
     if not isinstance(environ, EnvironmentWithSecrets):
         return {}
+    return trouble_warnings(environ.stored())
+
+
+def trouble_warnings(stored: StoredSecrets) -> dict[str, str]:
+    """Return the same sentences for secrets that were read already."""
     return {
         name: f"{name} could not be read: {_TROUBLE.get(reading.state, reading.state)}."
-        for name, reading in environ.troubles().items()
+        for name, reading in stored.troubles.items()
     }
 
 

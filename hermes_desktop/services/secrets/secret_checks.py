@@ -60,10 +60,10 @@ def _problem(value: str, *, is_key: bool) -> str:
     reasons = (
         (not value, "It is empty."),
         (len(value) > _LONGEST, f"It is longer than {_LONGEST:,} characters."),
-        (unseen, f"It holds a character that cannot be seen: {named(unseen)}."),
-        (odd, f"It holds a character that no key has: {odd}."),
+        (unseen, f"It contains a character that cannot be seen: {named(unseen)}."),
+        (odd, f"It contains a character that no key has: {odd}."),
         (quoted, "There are quotes around it."),
-        (is_key and _BEARER.match(value), "“Bearer” stands before the key itself."),
-        (is_key and _ASSIGNED.match(value), "A name and “=” stand before the key itself."),
+        (is_key and _BEARER.match(value), "“Bearer” comes before the key itself."),
+        (is_key and _ASSIGNED.match(value), "A name and “=” come before the key itself."),
     )
     return next((words for wrong, words in reasons if wrong), "")

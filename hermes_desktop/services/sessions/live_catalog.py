@@ -4,8 +4,10 @@ The order is kept in memory (:class:`~hermes_desktop.state.facade.activity_index
 Rows are read by primary key and cached until the watcher reports them as changed.
 """
 
+import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import NotFoundError
@@ -13,6 +15,9 @@ from hermes_desktop.services.sessions.gone_session import gone_session
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.facade.activity_index import ActivityIndex
 from hermes_desktop.state.records.records import SessionSummary, StateChanges
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 WATCHED_ROWS = 200
 FIRST_ROWS = 50
@@ -77,9 +82,11 @@ class AsyncSessionList:
         self._writers = writers
         self._index: ActivityIndex | None = None
         self._rows: dict[str, SessionSummary] = {}
+        self._shown: dict[bool, frozenset[str]] = {False: frozenset(), True: frozenset()}
         self._listed: frozenset[str] = frozenset()
         self._expected: frozenset[str] = frozenset()
         self._pins: frozenset[str] | None = None
+        self._early: Future[SessionPage | None] | None = None
 
     @property
     def listed_ids(self) -> frozenset[str]:
@@ -98,6 +105,14 @@ class AsyncSessionList:
         """
         return await self._readers.run(self._page, query)
 
+    def read_early(self) -> None:
+        """Begin to read :meth:`newest` now, before what is queued from here on.
+
+        The watcher's first check takes a second with 200,000 sessions, and nothing that is read
+        for good may be read before it. A provisional page may.
+        """
+        self._early = self._readers.submit(self._newest)
+
     async def newest(self) -> SessionPage | None:
         """Return a provisional first page, before the full order is known.
 
@@ -110,6 +125,9 @@ class AsyncSessionList:
         Raises:
             StateError: The database cannot be read.
         """
+        early, self._early = self._early, None
+        if early is not None:
+            return await asyncio.wrap_future(early)
         return await self._readers.run(self._newest)
 
     async def summary(self, session_id: str) -> SessionSummary:
@@ -161,6 +179,7 @@ class AsyncSessionList:
         return SessionPage(rows, found.total, empty_total=0)
 
     def _page(self, query: ListQuery) -> SessionPage:
+        provisional = self._rows if self._index is None else {}
         index = self._ready_index()
         found = index.select(
             text=query.text,
@@ -173,7 +192,10 @@ class AsyncSessionList:
             text=query.text, source=query.source, empty=True, archived=query.archived, limit=0
         )
         missing = [key for key in found.keys if key[1] not in self._rows]
-        self._rows.update(self._db.summaries(missing))
+        for tip, row in self._db.summaries(missing).items():
+            before = provisional.get(tip)
+            self._rows[tip] = before if before is not None and before == row else row
+        self._forget_unlisted(query, found.keys)
         rows = tuple(self._rows[tip] for _, tip in found.keys if tip in self._rows)
         if not query.empty:
             self._listed = frozenset(row.id for row in rows[:WATCHED_ROWS])
@@ -182,10 +204,19 @@ class AsyncSessionList:
         )
         return SessionPage(rows, found.total, hidden.total, index.sources(), archived)
 
+    def _forget_unlisted(self, query: ListQuery, keys: Collection[tuple[str, str]]) -> None:
+        """Drop cached rows that no list shows any more, once there are many of them."""
+        self._shown[query.empty] = frozenset(tip for _, tip in keys)
+        shown = self._shown[False] | self._shown[True]
+        if len(self._rows) > 2 * len(shown) + WATCHED_ROWS:
+            self._rows = {tip: row for tip, row in self._rows.items() if tip in shown}
+
     def _ready_index(self) -> ActivityIndex:
         if self._index is None:
-            self._index = ActivityIndex(self._db)
-            self._index.rebuild()
+            self._rows = {}  # those of a provisional page may be older than the first check
+            index = ActivityIndex(self._db)
+            index.rebuild()
+            self._index = index
         return self._index
 
     def _rename(self, session_id: str, title: str) -> str | None:

@@ -97,7 +97,9 @@ class StateWatch:
         """
         loop = asyncio.get_running_loop()
         # The first check only sets the baseline: it is queued here, before anything that is read
-        # later.
+        # later. The provisional first page goes before it, because with many sessions it takes a
+        # while.
+        self._catalog.read_early()
         first = self._readers.submit(self._look)
         pulse = threading.Thread(
             target=self._keep_looking, args=(loop, first), name="state-watch", daemon=True

@@ -6,8 +6,8 @@ messages of the part before it.
 
 from dataclasses import dataclass, replace
 
-from hermes_desktop.agent.compression.compression_plan import MARK
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.text.stored_text import SUMMARY_MARK
 from hermes_desktop.services.sessions.gone_session import gone_session
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import Message, SessionSummary
@@ -175,12 +175,12 @@ class TranscriptReader:
         return TranscriptPage(session, counted, has_older, has_newer)
 
     def _counted(self, message: Message) -> Message:
-        if not message.active or not message.content.startswith(MARK):
+        if not message.active or not message.content.startswith(SUMMARY_MARK):
             return message
         if message.id not in self._stands_for:  # constant while the summary is active
             if len(self._stands_for) >= _REMEMBERED:
                 self._stands_for.clear()
-            count = self._db.count_not_told(message.session_id, message.id, MARK)
+            count = self._db.count_not_told(message.session_id, message.id, SUMMARY_MARK)
             self._stands_for[message.id] = count
         return replace(message, stands_for=self._stands_for[message.id] or None)
 

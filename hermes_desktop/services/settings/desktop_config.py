@@ -2,18 +2,19 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.settings.config_file import read_config
-from hermes_desktop.settings.options import Effect, Option
+from hermes_desktop.settings.options import Effect, Option, setting, settings_of
 
 log = logging.getLogger(__name__)
 
 SETTINGS_NAME = "settings.yaml"
 _SECTION, _NEWS = "Desktop program", "Notifications"
+_BY_TRAY = "Shown by the tray icon while the window is hidden."
 
 ColourScheme = Literal["system", "light", "dark"]
 
@@ -33,14 +34,89 @@ class DesktopConfig:
             no longer reached; ``notify_requests`` for a sender who requests access.
     """
 
-    start_gateway: bool = True
-    start_hidden: bool = False
-    close_to_tray: bool = True
-    colour_scheme: ColourScheme = "system"
-    notify_approvals: bool = True
-    notify_finished: bool = True
-    notify_platforms: bool = True
-    notify_requests: bool = True
+    start_gateway: bool = setting(
+        "desktop.start_gateway",
+        default=True,
+        title="Start the gateway with the program",
+        help="Answers the messaging platforms as soon as the desktop program starts.",
+        section=_SECTION,
+        effect=Effect.NEXT_START,
+        store="desktop",
+    )
+    start_hidden: bool = setting(
+        "desktop.start_hidden",
+        default=False,
+        title="Start hidden",
+        help="The window stays closed at start. Without a tray icon, it is minimized.",
+        section=_SECTION,
+        effect=Effect.NEXT_START,
+        store="desktop",
+    )
+    close_to_tray: bool = setting(
+        "desktop.close_to_tray",
+        default=True,
+        title="Keep running when the window is closed",
+        help="Closing the window leaves Hermes running in the tray.",
+        section=_SECTION,
+        consequence="When off, closing the window quits Hermes, and messages from platforms "
+        "are no longer answered; running replies get 15 seconds.",
+        store="desktop",
+    )
+    colour_scheme: ColourScheme = setting(
+        "desktop.colour_scheme",
+        "system",
+        title="Colours",
+        help="Light, dark, or the same as the system.",
+        section=_SECTION,
+        choices={"system": "same as the system", "light": "light", "dark": "dark"},
+        store="desktop",
+    )
+    notify_approvals: bool = setting(
+        "desktop.notify_approvals",
+        default=True,
+        title="Question from the assistant",
+        help=f"When it waits for your approval or your answer. {_BY_TRAY}",
+        section=_NEWS,
+        store="desktop",
+    )
+    notify_finished: bool = setting(
+        "desktop.notify_finished",
+        default=True,
+        title="Reply finished",
+        help=f"When a reply in a chat of this window is complete. {_BY_TRAY}",
+        section=_NEWS,
+        store="desktop",
+    )
+    notify_platforms: bool = setting(
+        "desktop.notify_platforms",
+        default=True,
+        title="Platform not reachable",
+        help=f"When a messaging platform does not respond, or refuses to. {_BY_TRAY}",
+        section=_NEWS,
+        store="desktop",
+    )
+    notify_requests: bool = setting(
+        "desktop.notify_requests",
+        default=True,
+        title="Pairing request",
+        help=f"When someone new wrote and waits for approval. {_BY_TRAY}",
+        section=_NEWS,
+        store="desktop",
+    )
+
+
+DESKTOP_OPTIONS: tuple[Option, ...] = (
+    Option(
+        key="desktop.start_at_login",
+        title="Start at login",
+        help="Starts Hermes hidden when you log in. The settings of your desktop take precedence.",
+        section=_SECTION,
+        kind="yes_no",
+        default=False,
+        store="system",
+    ),
+    *settings_of(DesktopConfig).values(),
+)
 
 
 def read_desktop_config(paths: HermesPaths) -> DesktopConfig:
@@ -54,99 +130,11 @@ def read_desktop_config(paths: HermesPaths) -> DesktopConfig:
 
 
 def _given(data: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        field.name: data[field.name]
-        for field in fields(DesktopConfig)
-        if isinstance(data.get(field.name), bool) and field.name != "colour_scheme"
-    }
-    if data.get("colour_scheme") in get_args(ColourScheme):
-        found["colour_scheme"] = data["colour_scheme"]
-    return found
+    declared = settings_of(DesktopConfig).items()
+    return {name: data[name] for name, option in declared if _is_valid(option, data.get(name))}
 
 
-def _yes_no(
-    key: str,
-    label: str,
-    text: str,
-    *,
-    effect: Effect = Effect.LIVE,
-    section: str = _SECTION,
-    consequence: str = "",
-) -> Option:
-    return Option(
-        key=f"desktop.{key}",
-        label=label,
-        help=text,
-        section=section,
-        kind="yes_no",
-        default=getattr(_DEFAULT, key),
-        effect=effect,
-        consequence=consequence,
-        store="desktop",
-    )
-
-
-def _notify(key: str, label: str, text: str) -> Option:
-    return _yes_no(
-        f"notify_{key}",
-        label,
-        f"{text} Shown by the tray icon while the window is hidden.",
-        section=_NEWS,
-    )
-
-
-_DEFAULT = DesktopConfig()
-DESKTOP_OPTIONS: tuple[Option, ...] = (
-    Option(
-        key="desktop.start_at_login",
-        label="Start at login",
-        help="Starts Hermes hidden when you log in. The settings of your desktop take precedence.",
-        section=_SECTION,
-        kind="yes_no",
-        default=False,
-        effect=Effect.LIVE,
-        store="system",
-    ),
-    _yes_no(
-        "start_gateway",
-        "Start the gateway with the program",
-        "Answers the messaging platforms as soon as the desktop program starts.",
-        effect=Effect.NEXT_START,
-    ),
-    _yes_no(
-        "start_hidden",
-        "Start hidden",
-        "The window stays closed at start. Without a tray icon, it is minimized.",
-        effect=Effect.NEXT_START,
-    ),
-    _yes_no(
-        "close_to_tray",
-        "Keep running when the window is closed",
-        "Closing the window leaves Hermes running in the tray.",
-        consequence="When off, closing the window quits Hermes, and messages from platforms "
-        "are no longer answered; running replies get 15 seconds.",
-    ),
-    Option(
-        key="desktop.colour_scheme",
-        label="Colours",
-        help="Light, dark, or the same as the system.",
-        section=_SECTION,
-        kind="choice",
-        default=_DEFAULT.colour_scheme,
-        choices={"system": "same as the system", "light": "light", "dark": "dark"},
-        effect=Effect.LIVE,
-        store="desktop",
-    ),
-    _notify(
-        "approvals",
-        "Question from the assistant",
-        "When it waits for your approval or your answer.",
-    ),
-    _notify("finished", "Reply finished", "When a reply in a chat of this window is complete."),
-    _notify(
-        "platforms",
-        "Platform not reachable",
-        "When a messaging platform does not respond, or refuses to.",
-    ),
-    _notify("requests", "Pairing request", "When someone new wrote and waits for approval."),
-)
+def _is_valid(option: Option, value: object) -> bool:
+    if option.kind == "yes_no":
+        return isinstance(value, bool)
+    return isinstance(value, str) and value in (option.choices or {})

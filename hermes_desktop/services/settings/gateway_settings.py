@@ -1,7 +1,7 @@
 """The gateway's configuration of a home, merged from all the files and variables that define it."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -13,16 +13,13 @@ from hermes_desktop.gateway.config import config_loading
 from hermes_desktop.gateway.config.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.config.config_options import GATEWAY_SECRETS, switch_places
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
-from hermes_desktop.services.secrets.secret_access import redact_secrets, secret_warnings
-from hermes_desktop.settings.config_file import (
-    Lookup,
-    parse_config,
-    read_config,
-    read_settings_text,
-)
-from hermes_desktop.settings.config_patch import Edit, patch_text, value_at
+from hermes_desktop.services.secrets.secret_access import redact_secrets, trouble_warnings
+from hermes_desktop.services.settings.settings_files import SettingsFiles
+from hermes_desktop.settings.config_file import Lookup
+from hermes_desktop.settings.config_patch import value_at
 from hermes_desktop.settings.env_file import layered_lookup, read_env_file
-from hermes_desktop.settings.json_file import read_json_settings
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
+from hermes_desktop.settings.yaml_tree import ConfigText
 
 log = logging.getLogger(__name__)
 
@@ -44,12 +41,13 @@ def load_gateway_config(
         environ: The process environment, with the keyring behind it where that is wanted.
         redactor: The redactor that the tokens and everything in the keyring are registered with.
     """
+    files = SettingsFiles(paths)
     troubles: list[str] = []
     loaded = _joined(
         environ,
-        legacy=_or_empty(lambda: read_json_settings(paths.home / "gateway.json"), troubles),
-        data=_or_empty(lambda: read_config(paths.config_yaml).data, troubles),
-        variables=_or_empty(lambda: read_env_file(paths.env_file), troubles),
+        legacy=_or_empty(files.legacy, troubles),
+        data=_or_empty(lambda: files.config().values, troubles),
+        variables=_or_empty(files.variables, troubles),
     )
     return _finished(
         paths, environ, redactor, replace(loaded, warnings=(*troubles, *loaded.warnings))
@@ -61,7 +59,8 @@ def read_gateway_config(
     environ: Mapping[str, str],
     redactor: SecretRedactor | None = None,
     *,
-    edits: Sequence[Edit] = (),
+    files: SettingsFiles | None = None,
+    config: ConfigText | None = None,
 ) -> LoadedGatewayConfig:
     """Read the same for a running gateway; a broken file is an error instead of a warning.
 
@@ -69,25 +68,28 @@ def read_gateway_config(
         paths: The home.
         environ: The process environment, with the keyring behind it where that is wanted.
         redactor: The redactor that the tokens and everything in the keyring are registered with.
-        edits: Changes to config.yaml that are not written yet.
+        files: The files of the home, where they are read anyway.
+        config: A config.yaml that is not written yet.
 
     Raises:
         ConfigError: A file cannot be read or parsed.
     """
-    text = read_settings_text(paths.config_yaml) or ""
-    if edits:
-        text = patch_text(text, edits, paths.config_yaml).text
+    files = files or SettingsFiles(paths)
     loaded = _joined(
         environ,
-        legacy=read_json_settings(paths.home / "gateway.json"),
-        data=parse_config(text, paths.config_yaml),
-        variables=read_env_file(paths.env_file),
+        legacy=files.legacy(),
+        data=(config or files.config()).values,
+        variables=files.variables(),
     )
     return _finished(paths, environ, redactor, loaded)
 
 
 def running_config(
-    paths: HermesPaths, environ: Mapping[str, str], redactor: SecretRedactor | None = None
+    paths: HermesPaths,
+    environ: Mapping[str, str],
+    redactor: SecretRedactor | None = None,
+    *,
+    files: SettingsFiles | None = None,
 ) -> LoadedGatewayConfig:
     """Return the configuration that a running gateway may continue with.
 
@@ -95,13 +97,15 @@ def running_config(
         paths: The home.
         environ: The process environment, with the keyring behind it where that is wanted.
         redactor: The redactor that the tokens and everything in the keyring are registered with.
+        files: The files of the home, where they are read anyway.
 
     Raises:
         ConfigError: A file cannot be read or parsed.
         RefusedError: The configuration would accidentally let everyone write to the gateway.
     """
-    loaded = read_gateway_config(paths, environ, redactor)
-    refuse_open_policies(loaded.config, live_lookup(paths, environ)())
+    files = files or SettingsFiles(paths)
+    loaded = read_gateway_config(paths, environ, redactor, files=files)
+    refuse_open_policies(loaded.config, layered_lookup(environ, files.variables()))
     return loaded
 
 
@@ -112,10 +116,13 @@ def _joined(
     data: Mapping[str, Any],
     variables: Mapping[str, str],
 ) -> LoadedGatewayConfig:
+    refused: Mapping[str, str] = {}
+    if isinstance(environ, EnvironmentWithSecrets):
+        stored = environ.stored()
+        refused, environ = trouble_warnings(stored), environ.with_stored(stored)
     loaded = config_loading.load_gateway_config(
         data, legacy=legacy, lookup=layered_lookup(environ, variables)
     )
-    refused = secret_warnings(environ)
     config = _with_troubles(loaded.config, data, refused)
     return LoadedGatewayConfig(config, (*refused.values(), *loaded.warnings))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_desktop.settings.options import Effect, Option
+from hermes_desktop.settings.options import Option, setting, settings_of
 
 _SECTION = "Stored sessions"
 
@@ -16,14 +16,48 @@ class UpkeepSettings:
     Attributes:
         auto_prune: Whether old sessions are deleted at all.
         retention_days: How long sessions must be unused; open ones stay.
-        vacuum: Whether the file is compacted afterwards.
         min_interval_hours: The minimum time since the last deletion, by whichever program.
+        vacuum: Whether the file is compacted afterwards.
     """
 
-    auto_prune: bool = False
-    retention_days: float = 90.0
-    vacuum: bool = True
-    min_interval_hours: float = 24.0
+    auto_prune: bool = setting(
+        "sessions.auto_prune",
+        default=False,
+        title="Delete old sessions automatically",
+        help="Deletes ended sessions that were not used for a long time. This happens a minute "
+        "after the start and then regularly, while the gateway of this home runs here. Pinned "
+        "sessions are kept.",
+        section=_SECTION,
+        consequence="They are deleted with all their messages and do not go to the trash. "
+        "`hermes` 0.19 does the same when it starts, but counts from the start "
+        "of a session and does not know the pins of Hermes Desktop.",
+    )
+    retention_days: float = setting(
+        "sessions.retention_days",
+        90,
+        title="Unused for (days)",
+        help="How long a session must be unused before it is deleted automatically. Sessions "
+        "that have not ended are kept.",
+        section=_SECTION,
+        minimum=1,
+        maximum=36_500,
+    )
+    min_interval_hours: float = setting(
+        "sessions.min_interval_hours",
+        24,
+        title="At most every (hours)",
+        help="The shortest time between two automatic deletions by any program.",
+        section=_SECTION,
+        minimum=0,
+        maximum=8_760,
+    )
+    vacuum: bool = setting(
+        "sessions.vacuum_after_prune",
+        default=True,
+        title="Compact the file afterwards",
+        help="Returns the space of deleted sessions to the disk.",
+        section=_SECTION,
+    )
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any]) -> "UpkeepSettings":
@@ -50,52 +84,4 @@ def _is_number(value: object) -> bool:
 
 
 _MOST = 1e6
-_DEFAULT = UpkeepSettings()
-HISTORY_OPTIONS: tuple[Option, ...] = (
-    Option(
-        key="sessions.auto_prune",
-        label="Delete old sessions automatically",
-        help="Deletes ended sessions that were not used for a long time, a minute after the "
-        "start and then regularly while the gateway of this home runs here. Pinned "
-        "sessions are kept.",
-        section=_SECTION,
-        kind="yes_no",
-        default=_DEFAULT.auto_prune,
-        effect=Effect.LIVE,
-        consequence="They are deleted with all their messages and do not go to the trash. "
-        "`hermes` 0.19 does the same when it starts, but counts from the start "
-        "of a session and does not know the pins of Hermes Desktop.",
-    ),
-    Option(
-        key="sessions.retention_days",
-        label="Unused for (days)",
-        help="How long a session must be unused before it is deleted automatically. Sessions "
-        "that have not ended are kept.",
-        section=_SECTION,
-        kind="whole_number",
-        default=int(_DEFAULT.retention_days),
-        low=1,
-        high=36_500,
-        effect=Effect.LIVE,
-    ),
-    Option(
-        key="sessions.min_interval_hours",
-        label="At most every (hours)",
-        help="The shortest time between two automatic deletions, whichever program made them.",
-        section=_SECTION,
-        kind="whole_number",
-        default=int(_DEFAULT.min_interval_hours),
-        low=0,
-        high=8_760,
-        effect=Effect.LIVE,
-    ),
-    Option(
-        key="sessions.vacuum_after_prune",
-        label="Compact the file afterwards",
-        help="Returns the space of deleted sessions to the disk.",
-        section=_SECTION,
-        kind="yes_no",
-        default=_DEFAULT.vacuum,
-        effect=Effect.LIVE,
-    ),
-)
+HISTORY_OPTIONS: tuple[Option, ...] = tuple(settings_of(UpkeepSettings).values())

@@ -5,12 +5,17 @@ what differs from the last check is published once, then the gateway receives it
 """
 
 import asyncio
+import hashlib
 import logging
-from collections.abc import Callable
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
+from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.event_bus import EventBus
@@ -22,10 +27,114 @@ from hermes_desktop.core.events import (
     SettingChanged,
     SettingsChanged,
 )
+from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.config_changes import ConfigReplaced, PlatformOutcome
 from hermes_desktop.gateway.config.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig
-from hermes_desktop.services.settings.settings_snapshot import Snapshot, differences
+from hermes_desktop.services.secrets.known_secrets import SECRETS
+from hermes_desktop.services.settings.desktop_config import SETTINGS_NAME
+from hermes_desktop.services.settings.settings_reading import Layers
+from hermes_desktop.services.settings.settings_repository import (
+    SettingsRepository,
+    change_events,
+    changed_settings,
+)
+from hermes_desktop.settings.config_patch import value_at
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
+from hermes_desktop.settings.options import Effect
+from hermes_desktop.settings.safe_replacement import SharedFile
+from hermes_desktop.settings.secret_index import FILE_NAME, INDEX_NAME
+from hermes_desktop.settings.secret_masking import is_secret_key
+
+# ------------------------------------------------------------------------------
+# Snapshots of all settings and secrets of a home, which can be compared.
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All settings and secrets at one moment.
+
+    Attributes:
+        layers: The files and variables that define the settings.
+        secrets: Digests by variable, meaningful in this process alone; None where the keyring holds
+            the secret and does not return it.
+    """
+
+    layers: Layers
+    secrets: Mapping[str, str | None]
+
+
+class SnapshotTaker:
+    """Takes snapshots. Blocking: files, and the keyring for some seconds at most.
+
+    Args:
+        repository: The settings of the home.
+        environ: The environment, with the keyring behind it.
+    """
+
+    def __init__(self, repository: SettingsRepository, environ: EnvironmentWithSecrets) -> None:
+        self._repository = repository
+        self._environ = environ
+        self._salt = secrets.token_bytes(16)
+
+    def take(self) -> Snapshot:
+        """Take a snapshot. Raises :class:`ConfigError` if a file cannot be parsed."""
+        layers = self._repository.layers()
+        return Snapshot(layers, self._secrets(layers))
+
+    def _secrets(self, layers: Layers) -> dict[str, str | None]:
+        env_file = layers.env_file
+        stored = self._environ.stored()
+        environ = self._environ.with_stored(stored)
+        listed = {name for name in env_file if is_secret_key(name)}
+        found: dict[str, str | None] = {}
+        for name in sorted({*SECRETS, *stored.names, *listed}):
+            value = environ.get(name) or env_file.get(name) or _in_config(name, layers.config)
+            if name in stored.troubles:
+                found[name] = None
+            elif value:
+                found[name] = hashlib.blake2b(value.encode(), key=self._salt).hexdigest()
+        return found
+
+
+def differences(before: Snapshot, after: Snapshot) -> tuple[SettingChanged, ...]:
+    """Return what differs: settings, secrets, and groups in which only other keys changed."""
+    keys = changed_settings(before.layers, after.layers)
+    names = [
+        name
+        for name in dict.fromkeys((*before.secrets, *after.secrets))
+        if _is_other(before.secrets.get(name, ""), after.secrets.get(name, ""))
+    ]
+    found = [*change_events(keys), *(secret_change_event(name) for name in names)]
+    if not found:
+        old, new = before.layers.config, after.layers.config
+        groups = dict.fromkeys((*old, *new))
+        other = [name for name in groups if old.get(name) != new.get(name)]
+        found = [SettingChanged(str(name), Effect.LIVE.value) for name in other]
+    return tuple(found)
+
+
+def secret_change_event(name: str) -> SettingChanged:
+    """Return the change event for a secret."""
+    secret = SECRETS.get(name)
+    if secret is None:
+        return SettingChanged(name, Effect.LIVE.value)
+    return SettingChanged(name, secret.effect.value, secret.platform)
+
+
+def _is_other(before: str | None, after: str | None) -> bool:
+    """Return whether a digest differs; a keyring that is locked for a while is not a change."""
+    return before != after and None not in {before, after}
+
+
+def _in_config(name: str, config: Mapping[str, Any]) -> str:
+    option = SECRETS.get(name)
+    for place in option.places if option else ():
+        present, value = value_at(config, place.path)
+        if present and isinstance(value, str | int):
+            return str(value)
+    return ""
+
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -272,13 +381,13 @@ class LiveReload:
             self._clear(_WAITING)
 
     def _tell_broken(self, error: HermesError) -> None:
-        log.warning("Changed settings are not taken: %s", error)
+        log.warning("Changed settings are not used: %s", error)
         self._note(
             Notice(
                 "warning",
                 error.title,
                 error.detail,
-                f"{error.hint} Until then the program goes on with the settings before.".strip(),
+                f"{error.hint} Until then, the previous settings stay in use.".strip(),
                 key=_BROKEN,
             )
         )
@@ -297,9 +406,9 @@ def _platforms_notice(refused: list[PlatformOutcome]) -> Notice:
     names = ", ".join(each.platform for each in refused)
     return Notice(
         "warning",
-        f"{names} cannot be connected with the changed settings.",
+        f"{names} cannot be connected with the new settings.",
         " ".join(f"{each.platform}: {each.words}" for each in refused),
-        "Look at the settings of the platform.",
+        "Check the settings of the platform.",
         key=_PLATFORMS,
     )
 
@@ -307,8 +416,96 @@ def _platforms_notice(refused: list[PlatformOutcome]) -> Notice:
 def _waiting_notice(waiting: tuple[str, ...]) -> Notice:
     return Notice(
         "info",
-        "Some changed settings wait for a restart of the gateway.",
+        "Some changed settings take effect when the gateway restarts.",
         f"In config.yaml: {', '.join(waiting)}.",
-        "Restart the gateway when it suits you.",
+        "Restart the gateway when you are ready.",
         key=_WAITING,
     )
+
+
+# ------------------------------------------------------------------------------
+# Detection of changes that another program or an editor made to the sources of settings.
+
+Stamp = tuple[int, int, int] | None
+
+_LOOKS_AT_EMPTY = 3
+
+
+class SettingsWatch:
+    """Compares the file system's data on the files with those of the last check.
+
+    Blocking, one thread. A check takes about 15 µs: a window makes several a second. A change of
+    the keyring shows in the index of stored secrets, which is written with every change.
+
+    Args:
+        paths: The home.
+        more: Files in addition to those of the home.
+        clock: The clock that determines how long ago a file was written.
+    """
+
+    def __init__(
+        self, paths: HermesPaths, more: Sequence[Path] = (), clock: Clock | None = None
+    ) -> None:
+        # The other files are ours and are always replaced atomically.
+        edited = (paths.config_yaml, paths.env_file, paths.home / "gateway.json")
+        self._edited = tuple(SharedFile(file, clock) for file in edited)
+        self._files = tuple(
+            os.fspath(file)
+            for file in (
+                paths.config_yaml,
+                paths.env_file,
+                paths.home / "gateway.json",
+                paths.desktop_dir / SETTINGS_NAME,
+                paths.desktop_dir / INDEX_NAME,
+                paths.desktop_dir / FILE_NAME,
+                *more,
+            )
+        )
+        self._seen = self.stamps()
+
+    def look(self) -> bool:
+        """Return whether a file changed since the last check."""
+        before, self._seen = self._seen, self.stamps()
+        return before != self._seen
+
+    def stamps(self) -> tuple[Stamp, ...]:
+        """Return the file system's data on each file; None for those that do not exist."""
+        return tuple(map(_stamp, self._files))
+
+    def calm(self) -> tuple[Stamp, ...] | None:
+        """Return :meth:`stamps`; None while another program may be in the middle of writing."""
+        stamps = self.stamps()
+        return None if any(file.rest() for file in self._edited) else stamps
+
+    @property
+    def settled(self) -> Callable[[], bool]:
+        """A function that returns whether no file was written since its previous call.
+
+        An empty file is assumed to be in the middle of a write, for three calls.
+        """
+        return _Settling(self).look
+
+
+class _Settling:
+    """Waits for a program that empties a file before writing it."""
+
+    def __init__(self, watch: SettingsWatch) -> None:
+        self._watch = watch
+        self._seen: tuple[Stamp, ...] | None = None
+        self._empty = 0
+
+    def look(self) -> bool:
+        before, self._seen = self._seen, self._watch.stamps()
+        if any(stamp is not None and not stamp[2] for stamp in self._seen):
+            self._empty += 1
+            return self._empty > _LOOKS_AT_EMPTY
+        return before == self._seen
+
+
+def _stamp(file: str) -> Stamp:
+    """Return inode, time and size; for a symbolic link, those of its target."""
+    try:
+        found = os.stat(file)  # noqa: PTH116 - Path.stat takes three times as long
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size

@@ -141,7 +141,7 @@ def _impossible(value: str, facts: SecretFacts) -> str:
     lines = len(value.splitlines())
     token = facts.kind == "token"
     odd = first_invalid_character(value.replace(" ", "_"))
-    unseen = f"It holds characters that cannot be seen ({odd}). Copy it again."
+    unseen = f"It contains characters that cannot be seen ({odd}). Copy it again."
     only = f"Copy only the {name}."
     reasons = (
         (lines > 1, f"These are {lines} lines; {one} is one. {only}"),
@@ -151,7 +151,7 @@ def _impossible(value: str, facts: SecretFacts) -> str:
         (_STAND_IN.fullmatch(value), f"That stands where the {name} should; it is none itself."),
         (
             token and not value.isascii(),
-            f"It holds letters that no token has ({odd}). Copy it again.",
+            f"It contains letters that no token has ({odd}). Copy it again.",
         ),
     )
     return next((words for wrong, words in reasons if wrong), "")

@@ -18,13 +18,18 @@ from hermes_desktop.gateway.config.gateway_config import (
     PlatformConfig,
     platform_or_none,
 )
-from hermes_desktop.gateway.identity.token_locks import TokenLocks
+from hermes_desktop.gateway.identity.token_locks import TokenLocks, locks_folder
 from hermes_desktop.gateway.platforms.base import PlatformAdapter, TokenIdentity
 from hermes_desktop.gateway.platforms.checks import CheckResult, answered, connect_once
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
+from hermes_desktop.gateway.platforms.shipped import shipped_platforms
 from hermes_desktop.gateway.platforms.token_gate import in_use_text
+from hermes_desktop.services.secrets.known_secrets import SECRETS
+from hermes_desktop.services.secrets.platform_facts import PLATFORMS
+from hermes_desktop.services.secrets.secret_access import with_secrets
 from hermes_desktop.services.settings.gateway_settings import read_gateway_config
-from hermes_desktop.settings.config_patch import Edit
+from hermes_desktop.services.settings.settings_files import SettingsFiles
+from hermes_desktop.settings.config_patch import Edit, patch_config
 
 CHECK_S = 20.0
 _CONNECT_S = 12.0
@@ -49,9 +54,9 @@ def refused_by(platform: str, variable: str, answer: CheckResult) -> RefusedByPl
     """Return the error for a platform that does not accept a secret."""
     return RefusedByPlatformError(
         variable,
-        f"{platform} does not take this {'token' if 'TOKEN' in variable else 'secret'}.",
+        f"{platform} does not accept this {'token' if 'TOKEN' in variable else 'secret'}.",
         answer.words,
-        f"{answer.hint or 'Copy it once more.'} Nothing was changed; the one before stays in use.",
+        f"{answer.hint or 'Copy it again.'} Nothing was changed; the previous one stays in use.",
     )
 
 
@@ -109,8 +114,12 @@ class PlatformChecker:
             ConfigError: config.yaml cannot be parsed.
         """
         environ = _WithGiven(self._environ, secrets) if secrets else self._environ
-        config = read_gateway_config(self._paths, environ, self._redactor, edits=edits).config
-        return config.platforms.get(Platform(platform), PlatformConfig())
+        files = SettingsFiles(self._paths)
+        config = patch_config(files.config(), edits).config
+        loaded = read_gateway_config(
+            self._paths, environ, self._redactor, files=files, config=config
+        )
+        return loaded.config.platforms.get(Platform(platform), PlatformConfig())
 
     async def ask(self, platform: str, config: PlatformConfig) -> CheckResult:
         """Check settings with a platform; answers within 20 s, and may be cancelled.
@@ -166,3 +175,68 @@ class _WithGiven(Mapping[str, str]):
     @override
     def __len__(self) -> int:
         return len({*self._below, *self._given})
+
+
+# ------------------------------------------------------------------------------
+# Check of a secret with its platform before the command line stores it.
+
+
+def checking_platform(name: str) -> str:
+    """Return the platform that can check a secret; "" where there is none.
+
+    A platform that can only be checked by connecting is left out: another program may be connected.
+    """
+    platform = platform_or_none(SECRETS[name].platform) if name in SECRETS else None
+    if platform is None or shipped_platforms().check_of(platform) is None:
+        return ""
+    return platform.value
+
+
+def check_secret(
+    paths: HermesPaths,
+    environ: Mapping[str, str],
+    clock: Clock,
+    *,
+    platform: str,
+    name: str,
+    value: str,
+) -> CheckResult:
+    """Check with its platform whether a secret is accepted; stores nothing.
+
+    Blocks, for half a minute at most; must not be called on an event loop.
+
+    Args:
+        paths: The home, whose other settings of that platform apply.
+        environ: The process environment.
+        clock: The clock, for pauses.
+        platform: The result of :func:`checking_platform`.
+        name: The variable.
+        value: The value to be stored.
+
+    Returns:
+        The platform's answer, or why it could not be checked.
+
+    Raises:
+        RefusedByPlatformError: The platform does not accept it.
+        ConfigError: config.yaml cannot be parsed.
+    """
+    worker = WorkerThreads("secret-trial")
+    redactor = SecretRedactor()
+    redactor.learn(value)
+    checker = PlatformChecker(
+        paths,
+        with_secrets(paths, environ, clock),
+        shipped_platforms(),
+        in_use=lambda *_: None,
+        locks=TokenLocks(locks_folder(environ), clock),
+        worker=worker,
+        clock=clock,
+        redactor=redactor,
+    )
+    try:
+        answer = asyncio.run(checker.ask(platform, checker.read(platform, {name: value})))
+    finally:
+        worker.close()
+    if answer.kind == "refused":
+        raise refused_by(PLATFORMS[platform].title, name, answer)
+    return answer

@@ -125,7 +125,7 @@ class PlatformSettingsRepository:
             raise RefusedError(
                 "The home channel cannot be set here.",
                 f"{name} is set in the environment, which overrides what is set here.",
-                "Take it out there first.",
+                "Remove it there first.",
             )
         before = read_env_file(self._paths.env_file).get(name, "").strip()
         chat_id = chat_id.strip()
@@ -137,8 +137,8 @@ class PlatformSettingsRepository:
         except ValueError as error:
             raise UsageError(
                 f"“{_short(chat_id)}” cannot be the id of a chat.",
-                "Ids hold no blanks, quotes and signs such as $.",
-                "Copy the id once more, or write /sethome in that chat.",
+                "Ids contain no spaces, quotation marks or characters such as $.",
+                "Copy the id again, or write /sethome in that chat.",
             ) from error
         return before
 

@@ -17,10 +17,10 @@ def setting_writer(
 
     def write(key: str, value: object) -> None:
         # Imported here because few processes change a setting.
-        from hermes_desktop.services.settings.settings_book import Change, SettingsBook  # noqa: PLC0415
+        from hermes_desktop.services.settings.settings_repository import Change, SettingsRepository  # noqa: PLC0415
 
         process = getattr(environ, "process", environ)
-        book = SettingsBook(paths, process, clock)
-        book.save([Change(key, value, unset=value is None)])
+        repository = SettingsRepository(paths, process, clock)
+        repository.save([Change(key, value, unset=value is None)])
 
     return write

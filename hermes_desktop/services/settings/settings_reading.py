@@ -1,7 +1,7 @@
 """Effective values of settings, each with its source: file, variable or default, and line."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 import yaml
@@ -11,7 +11,7 @@ from hermes_desktop.settings.config_patch import value_at
 from hermes_desktop.settings.config_store import Seen
 from hermes_desktop.settings.options import InvalidValueError, Option, Place, Store
 from hermes_desktop.settings.secret_masking import MASK, is_reference, is_secret_key
-from hermes_desktop.settings.yaml_tree import Node, parse_tree
+from hermes_desktop.settings.yaml_tree import ConfigText, Node, parse_tree
 
 Source = Literal[
     "default",
@@ -54,6 +54,7 @@ class SettingView:
         value: The effective value.
         source: The source that defines it.
         place: The dotted keys, or the variable's name; "" for a default.
+        decisive: The place in the file that decides, whether it holds a value or not.
         line: The line in config.yaml; 0 elsewhere.
         is_set: Whether a file that we may change holds a value, overridden or not.
         stored: That value.
@@ -67,6 +68,7 @@ class SettingView:
     value: Any
     source: Source
     place: str = ""
+    decisive: Place | None = None
     line: int = 0
     is_set: bool = False
     stored: Any = None
@@ -110,8 +112,7 @@ class Layers:
     """All sources that may define a setting, as read.
 
     Attributes:
-        config: config.yaml.
-        text: The same as text, for line numbers.
+        document: config.yaml.
         desktop: Our own settings.yaml.
         legacy: gateway.json.
         environ: The process environment.
@@ -120,14 +121,18 @@ class Layers:
         secrets: The secrets we store, and where each is stored; their values are never read.
     """
 
-    config: Mapping[str, Any]
-    text: str
+    document: ConfigText
     desktop: Mapping[str, Any]
     legacy: Mapping[str, Any]
     environ: Mapping[str, str]
     env_file: Mapping[str, str]
     system: Mapping[str, Any] = field(default_factory=dict)
     secrets: Mapping[str, Source] = field(default_factory=dict)
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The parsed config.yaml."""
+        return self.document.values
 
     def file_of(self, option: Option) -> Mapping[str, Any]:
         """Return the content of the store in which the setting is changed."""
@@ -158,12 +163,11 @@ def visible_places(option: Option, data: Mapping[str, Any]) -> Iterator[Place]:
             yield place
 
 
-def view_of(option: Option, layers: Layers, line: Callable[[Sequence[str]], int]) -> SettingView:
-    """Return the current state of a setting."""
+def effective_value(option: Option, layers: Layers) -> SettingView:
+    """Return the state of a setting without its line and the content of all its places."""
     place, is_set, stored = deciding_place(option, layers.file_of(option))
     value, problem = _understood(option, stored) if is_set else (option.default, "")
     good = is_set and not problem
-    at = line(place.path) if is_set and place is not None and option.store == "config" else 0
     source: Source = "default"
     key = ""
     if good and place is not None:
@@ -175,14 +179,54 @@ def view_of(option: Option, layers: Layers, line: Callable[[Sequence[str]], int]
         old = _from_legacy(option, layers.legacy)
         if old is not None:
             value, source, key = old[0], "gateway.json", old[1]
+    return SettingView(
+        option, value, source, key, decisive=place, is_set=is_set, stored=stored, problem=problem
+    )
+
+
+def view_of(option: Option, layers: Layers, line: Callable[[Sequence[str]], int]) -> SettingView:
+    """Return the current state of a setting."""
+    view = effective_value(option, layers)
     seen = seen_now(option, layers.file_of(option))
+    place = view.decisive
+    if place is None or option.store != "config":
+        return replace(view, seen=seen)
     ignored = tuple(
         (".".join(each.path), line(each.path))
         for each in seen
-        if option.store == "config" and each.value is not None
-        and place is not None and each.path != place.path
-    )  # fmt: skip
-    return SettingView(option, value, source, key, at, is_set, stored, problem, seen, ignored)
+        if each.value is not None and each.path != place.path
+    )
+    return replace(view, line=line(place.path) if view.is_set else 0, seen=seen, ignored=ignored)
+
+
+def changed_sources(before: Layers, after: Layers) -> set[str]:
+    """Return what differs, as :func:`sources_of` names it."""
+    changed: set[str] = set()
+    for name, old, new in (
+        ("config", before.config, after.config),
+        ("desktop", before.desktop, after.desktop),
+        ("system", before.system, after.system),
+        ("variable", before.env_file, after.env_file),
+        ("variable", before.secrets, after.secrets),
+    ):
+        if old is not new:
+            both = {*old, *new}
+            changed |= {f"{name}:{key}" for key in both if old.get(key) != new.get(key)}
+    if before.legacy is not after.legacy and before.legacy != after.legacy:
+        changed.add(_OLD_FILE)
+    return changed
+
+
+def sources_of(option: Option) -> set[str]:
+    """Return all that a setting's value depends on: top-level keys of files, and variables."""
+    places = [path_in(option, place) for place in option.all_places()]
+    paths = (*places, *((option.shorthand,) if option.shorthand else ()))
+    names = (*option.variables, *(name for group in option.switched_on_by for name in group))
+    files = {f"{option.store}:{path[0]}" for path in paths}
+    return {_OLD_FILE, *files, *(f"variable:{name}" for name in names)}
+
+
+_OLD_FILE = "gateway.json"
 
 
 def seen_now(option: Option, data: Mapping[str, Any]) -> tuple[Seen, ...]:

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from hermes_desktop.services.secrets.known_secrets import SECRETS
-from hermes_desktop.services.settings.settings_book import OPTIONS
-from hermes_desktop.settings.options import EFFECT_WORDS, Option
-from hermes_desktop.settings.secret_options import SecretOption
+from hermes_desktop.services.settings.settings_repository import OPTIONS
+from hermes_desktop.settings.options import EFFECT_WORDS, Option, SecretOption
 
 _HEAD = """\
 # Settings
@@ -47,7 +46,7 @@ def _lines() -> Iterator[str]:
 
 def _option(option: Option) -> Iterator[str]:
     yield f"### `{option.key}`\n"
-    yield f"**{option.label}.** {option.help}\n"
+    yield f"**{option.title}.** {option.help}\n"
     yield f"- Default: {_value(option.default)}. {option.allowed()}"
     for word, meaning in (option.choices or {}).items():
         yield f"  - {f'`{word}`' if word else 'empty'}: {meaning}"

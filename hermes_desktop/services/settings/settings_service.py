@@ -6,27 +6,29 @@ what waits for what.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.concurrency.stoppable import CancellableRunner
-from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.events import SettingChanged
+from hermes_desktop.core.events import GatewayState, SettingChanged
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.config.config_changes import PlatformOutcome
 from hermes_desktop.gateway.config.config_loading import LoadedGatewayConfig
+from hermes_desktop.gateway.config.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
 from hermes_desktop.gateway.config.gateway_config import PlatformConfig
 from hermes_desktop.gateway.platforms.checks import CheckResult
 from hermes_desktop.services.secrets.known_secrets import SECRETS
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS
 from hermes_desktop.services.secrets.secret_access import SecretAccess, with_secrets
 from hermes_desktop.services.secrets.secret_checks import checked_name, checked_value
-from hermes_desktop.services.secrets.secrets_book import SecretsBook
-from hermes_desktop.services.settings.applied import Applied, PlatformChecked, change_result
+from hermes_desktop.services.secrets.secrets_repository import Kept, SecretsRepository, SecretView
 from hermes_desktop.services.settings.config_health import (
     RepeatedKey,
     TextLine,
@@ -36,39 +38,159 @@ from hermes_desktop.services.settings.config_health import (
 from hermes_desktop.services.settings.desktop_config import DesktopConfig
 from hermes_desktop.services.settings.gateway_settings import running_config
 from hermes_desktop.services.settings.live_settings import (
+    RUNS,
+    Followed,
     HostedGateway,
     LiveReload,
     SettingsSources,
+    SettingsWatch,
+    Snapshot,
+    SnapshotTaker,
+    secret_change_event,
 )
 from hermes_desktop.services.settings.platform_checks import PlatformChecker, refused_by
 from hermes_desktop.services.settings.platform_settings import (
     PlatformSettings,
     PlatformSettingsRepository,
 )
-from hermes_desktop.services.settings.secrets_face import SecretsService
-from hermes_desktop.services.settings.settings_book import Change, Saved, SettingsBook
 from hermes_desktop.services.settings.settings_reading import SettingView, UnknownKey
-from hermes_desktop.services.settings.settings_snapshot import (
-    Snapshot,
-    SnapshotTaker,
-    secret_change_event,
+from hermes_desktop.services.settings.settings_repository import (
+    Change,
+    PreviewedSettings,
+    Saved,
+    SettingsRepository,
 )
-from hermes_desktop.services.settings.settings_watch import SettingsWatch
-from hermes_desktop.services.settings.wished_settings import PreviewedSettings
 from hermes_desktop.settings.config_versions import Version
 from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.options import Effect
+from hermes_desktop.settings.secrets import Reading
+
+# ------------------------------------------------------------------------------
+# The result of a settings change: which parts already apply, and what the others wait for.
+
+_OF_GATEWAY = frozenset(
+    (
+        *(option.key for option in GATEWAY_OPTIONS),
+        *(secret.variable for secret in GATEWAY_SECRETS),
+    )
+)
+
+_BY_ITSELF = frozenset({Effect.LIVE, Effect.RECONNECT})
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformChecked:
+    """A platform's answer to a check of a secret before it was stored."""
+
+    platform: str
+    answer: CheckResult
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The result of a change.
+
+    Attributes:
+        saved: The changes that were written.
+        at_once: Settings that already apply: from the next message on, or because no gateway runs.
+        reconnected: Platforms of our running gateway that were reconnected, connected for the first
+            time, or disconnected, each with the outcome. The settings that caused it are not in
+            ``at_once``.
+        after_restart: Settings that wait until our gateway is restarted; see
+            :meth:`SettingsService.restart_gateway`.
+        other_gateway: Settings that wait until the other program, which hosts the home, is
+            restarted; another Hermes Desktop applies most of them automatically.
+        next_start: Settings that wait until the desktop program is restarted.
+        checked: The platforms' answers before their secrets were stored; platforms that could not
+            be reached gave none.
+        trouble: Why our gateway continues with the previous settings, as a sentence; "" if it does
+            not.
+    """
+
+    saved: Saved
+    at_once: tuple[str, ...] = ()
+    reconnected: tuple[PlatformOutcome, ...] = ()
+    after_restart: tuple[str, ...] = ()
+    other_gateway: tuple[str, ...] = ()
+    next_start: tuple[str, ...] = ()
+    checked: tuple[PlatformChecked, ...] = ()
+    trouble: str = ""
+
+
+def change_result(
+    saved: Saved,
+    own: tuple[SettingChanged, ...],
+    followed: Followed,
+    state: GatewayState,
+    checked: tuple[PlatformChecked, ...] = (),
+    *,
+    other_follows: bool = False,
+) -> Applied:
+    """Group changes by when they take effect.
+
+    Args:
+        saved: The changes that were written.
+        own: The changes made here.
+        followed: How the gateway applied them.
+        state: The state of our gateway.
+        checked: The platforms' answers before the change.
+        other_follows: Whether another gateway that hosts the home applies them automatically.
+    """
+    found: dict[str, list[str]] = {"at_once": [], "restart": [], "other": [], "next": []}
+    for when, key in _sorted(own, followed, state, other_follows=other_follows):
+        found[when].append(key)
+    trouble = followed.trouble
+    return Applied(
+        saved,
+        at_once=tuple(found["at_once"]),
+        reconnected=followed.replaced.platforms,
+        after_restart=tuple(found["restart"]),
+        other_gateway=tuple(found["other"]),
+        next_start=tuple(found["next"]),
+        checked=checked,
+        trouble="" if trouble is None else f"{trouble.title} {trouble.detail}".strip(),
+    )
+
+
+def _sorted(
+    own: tuple[SettingChanged, ...],
+    followed: Followed,
+    state: GatewayState,
+    *,
+    other_follows: bool,
+) -> Iterator[tuple[str, str]]:
+    touched = {each.platform for each in followed.replaced.platforms}
+    for change in own:
+        effect = Effect(change.effect)
+        if effect is Effect.RECONNECT and change.platform in touched:
+            continue  # it is reported per platform
+        if state == "attached" and other_follows and effect in _BY_ITSELF:
+            yield "at_once", change.key
+            continue
+        yield _when(change, effect, state, is_taken=followed.trouble is None), change.key
+
+
+def _when(change: SettingChanged, effect: Effect, state: GatewayState, *, is_taken: bool) -> str:
+    if effect is Effect.NEXT_START:
+        return "next"
+    if change.key not in _OF_GATEWAY and effect is not Effect.RESTART:
+        return "at_once"
+    if state == "attached":
+        return "other"
+    waits = state in RUNS and (effect is Effect.RESTART or not is_taken)
+    return "restart" if waits else "at_once"
+
 
 __all__ = ["Applied", "SettingsService", "build_settings"]
 
 T = TypeVar("T")
 
 
-class SettingsService(SecretsService):
+class SettingsService:
     """Everything that can be set. Called on the event loop; files and keyring are accessed off it.
 
     Args:
-        book: The settings.
+        repository: The settings.
         secrets: Tokens and keys.
         gateway: The gateway host; None where there is none.
         live: Applies changes to the running program.
@@ -78,8 +200,8 @@ class SettingsService(SecretsService):
 
     def __init__(
         self,
-        book: SettingsBook,
-        secrets: SecretsBook,
+        repository: SettingsRepository,
+        secrets: SecretsRepository,
         gateway: HostedGateway | None,
         live: LiveReload,
         checker: PlatformChecker | None = None,
@@ -88,11 +210,12 @@ class SettingsService(SecretsService):
     ) -> None:
         self._checker = checker
         self._platforms = platforms
-        self._book = book
+        self._repository = repository
         self._secrets = secrets
         self._gateway = gateway
         self._live = live
         self._asking = CancellableRunner("Nothing was saved.")
+        self._removed: dict[str, Kept] = {}
         # Two workers: a keyring that waits for its password must not block settings.
         self._files = WorkerThreads("settings")
         self._keyring = WorkerThreads("secrets")
@@ -100,23 +223,23 @@ class SettingsService(SecretsService):
     @property
     def managed(self) -> str:
         """Why settings cannot be changed in this home, as a sentence; "" when they can."""
-        return self._book.managed
+        return self._repository.managed
 
     async def look(self, words: str = "") -> list[SettingView]:
         """Return settings that match the words, with their values. Raises :class:`ConfigError`."""
-        return await self._files.run(self._book.look, words)
+        return await self._files.run(self._repository.look, words)
 
     async def unknown(self) -> list[UnknownKey]:
         """Return the other keys of config.yaml. Raises :class:`ConfigError`."""
-        return await self._files.run(self._book.unknown)
+        return await self._files.run(self._repository.unknown)
 
     async def desktop(self) -> DesktopConfig:
         """Return the desktop program's own settings, with defaults for what cannot be read."""
-        return await self._files.run(self._book.desktop)
+        return await self._files.run(self._repository.desktop)
 
     async def preview(self, changes: Sequence[Change]) -> Saved:
         """Return the difference that :meth:`apply` would make; raises the same errors."""
-        return await self._files.run(partial(self._book.save, changes, dry_run=True))
+        return await self._files.run(partial(self._repository.save, changes, dry_run=True))
 
     async def apply(
         self, changes: Sequence[Change], secrets: Mapping[str, str] | None = None
@@ -136,8 +259,8 @@ class SettingsService(SecretsService):
             InvalidValueError: A value is invalid; ``key`` says which. Nothing was changed.
             RefusedByPlatformError: A platform does not accept a secret; ``key`` says which. Nothing
                 was changed, and the previous one stays in use.
-            HermesError: As in :meth:`SettingsBook.save` and :meth:`SecretsBook.keep_all`; neither
-                settings nor secrets were changed then.
+            HermesError: As in :meth:`SettingsRepository.save` and
+                :meth:`SecretsRepository.keep_all`; neither settings nor secrets were changed then.
         """
         given = self._given(secrets)
         saved = await self.preview(changes) if changes else Saved("")
@@ -148,7 +271,7 @@ class SettingsService(SecretsService):
                 await self._keyring.run(self._secrets.keep_all, given)
             try:
                 if changes:
-                    saved = await self._files.run(self._book.save, changes)
+                    saved = await self._files.run(self._repository.save, changes)
             except BaseException:
                 await self._keyring.run(self._secrets.take_back, before)
                 raise
@@ -223,38 +346,115 @@ class SettingsService(SecretsService):
         given = self._given(secrets)
 
         def read() -> PlatformConfig:
-            return checker.read(platform, given, self._book.edits(changes))
+            return checker.read(platform, given, self._repository.edits(changes))
 
         return await checker.ask(platform, await self._keyring.run(read))
 
     async def versions(self) -> list[Version]:
         """Return the versions of config.yaml that were replaced here, the newest first."""
-        return await self._files.run(self._book.config.versions)
+        return await self._files.run(self._repository.config.versions)
 
-    async def wished(self, changes: Sequence[Change]) -> PreviewedSettings:
-        """Preview the settings after some changes. Raises as :meth:`SettingsBook.save`."""
-        return await self._files.run(self._book.wished, changes)
+    async def preview_after(self, changes: Sequence[Change]) -> PreviewedSettings:
+        """Preview the settings after some changes. Raises as :meth:`SettingsRepository.save`."""
+        return await self._files.run(self._repository.preview_after, changes)
 
     async def difference_to(self, version: Version) -> str:
         """Return the diff from a version to the file now, secrets hidden. Raises ConfigError."""
-        return await self._files.run(self._book.config.diff_to, version)
+        return await self._files.run(self._repository.config.diff_to, version)
 
     async def preview_restore(self, version: Version) -> Saved:
         """Return the difference that :meth:`restore` would make; raises the same errors."""
-        return await self._files.run(partial(self._book.restore, version, dry_run=True))
+        return await self._files.run(partial(self._repository.restore, version, dry_run=True))
 
     async def repeated_keys(self) -> tuple[RepeatedKey, ...]:
         """Return keys of config.yaml that were written more than once; the last one applies."""
-        return await self._files.run(repeated_keys, self._book.config.file)
+        return await self._files.run(repeated_keys, self._repository.config.file)
 
     async def lines_around(self, line: int) -> tuple[TextLine, ...]:
         """Return some lines of a config.yaml that cannot be parsed, secrets hidden."""
-        return await self._files.run(lines_around, self._book.config.file, line)
+        return await self._files.run(lines_around, self._repository.config.file, line)
 
     async def restore(self, version: Version) -> Applied:
-        """Restore a version. Raises as :meth:`SettingsBook.restore`."""
+        """Restore a version. Raises as :meth:`SettingsRepository.restore`."""
         async with self._live.alone():
-            return await self._announce(await self._files.run(self._book.restore, version))
+            return await self._announce(await self._files.run(self._repository.restore, version))
+
+    # ------------------------------------------------------------------------------- secrets
+
+    async def look_at_secrets(self) -> list[SecretView]:
+        """Return where each secret is stored; takes some seconds if the keyring does not answer.
+
+        Raises:
+            ConfigError: A file cannot be parsed.
+        """
+        return await self._keyring.run(self._secrets.look)
+
+    async def check_keyring(self) -> Reading:
+        """Return whether the keyring works; takes as long as the user needs to unlock it."""
+        return await self._keyring.run(self._secrets.check)
+
+    async def move_secret(self, name: str) -> Applied:
+        """Move a secret from ``.env`` and config.yaml to the keyring.
+
+        Raises as :meth:`SecretsRepository.move`.
+        """
+        return await self._with_secret(name, self._secrets.move)
+
+    async def move_secret_back(self, name: str) -> Applied:
+        """Move a secret from the keyring to ``.env``.
+
+        Raises as :meth:`SecretsRepository.move_back`.
+        """
+        return await self._with_secret(name, self._secrets.move_back)
+
+    async def remove_secret(self, name: str) -> Applied:
+        """Remove a secret from the keyring. Raises as :meth:`SecretsRepository.remove`."""
+
+        def remove(name: str) -> None:
+            kept = self._secrets.remove(name)
+            if kept is not None:
+                self._removed[name] = kept
+
+        return await self._with_secret(name, remove)
+
+    async def restore_secret(self, name: str) -> Applied:
+        """Undo :meth:`remove_secret`, as long as this program runs.
+
+        Raises:
+            NotFoundError: It was not removed here, or could not be read then.
+            HermesError: As in :meth:`SecretsRepository.keep`.
+        """
+        kept = self._removed.get(name)
+        if kept is None:
+            raise NotFoundError(f"{name} is not known here any more.", "", "Set it again.")
+        applied = await self._with_secret(name, lambda _: self._secrets.put_back(kept))
+        self._removed.pop(name, None)
+        return applied
+
+    def can_bring_back(self, name: str) -> bool:
+        """Return whether :meth:`restore_secret` has something to restore."""
+        return name in self._removed
+
+    async def keep_plain(self, name: str, value: str) -> Applied:
+        """Store a secret in a file (0600) instead of a keyring, at the user's request.
+
+        Raises:
+            HermesError: As in :meth:`SecretsRepository.keep`.
+        """
+        keep = partial(self._secrets.keep, value=value, plain=True)
+        return await self._with_secret(name, keep)
+
+    def stop_waiting(self) -> None:
+        """End all waits for a platform or the keyring; nothing is changed."""
+        self._asking.stop()
+        self._secrets.give_up()
+
+    async def _with_secret(self, name: str, do: Callable[[str], object]) -> Applied:
+        async with self._live.alone():
+            await self._keyring.run(do, name)
+            return await self._announce(Saved(""), (secret_change_event(name.strip()),))
+
+    # ------------------------------------------------------------------------------- following
 
     async def restart_gateway(self) -> None:
         """Restart our gateway, so that all settings take effect."""
@@ -330,11 +530,11 @@ def build_settings(  # noqa: PLR0913 - the parts it joins
         environ = with_secrets(paths, environ, clock)
     surroundings = environ
     access = SecretAccess(environ.store, environ.plain)
-    book = SettingsBook(paths, environ.process, clock)
-    secrets = SecretsBook(paths, environ.process, access, clock, redactor)
+    repository = SettingsRepository(paths, environ.process, clock)
+    secrets = SecretsRepository(paths, environ.process, access, clock, redactor)
     worker = WorkerThreads("settings-live")
     watch = SettingsWatch(paths, clock=clock)
-    taker = SnapshotTaker(paths, book, environ)
+    taker = SnapshotTaker(repository, environ)
 
     def take() -> Snapshot:
         found = taker.take()
@@ -342,9 +542,9 @@ def build_settings(  # noqa: PLR0913 - the parts it joins
         return found
 
     def load() -> LoadedGatewayConfig:
-        return running_config(paths, surroundings, redactor)
+        return running_config(paths, surroundings, redactor, files=repository.files)
 
     parts = SettingsSources(take, load, worker, lambda: watch.settled, watch.calm)
     live = LiveReload(parts, gateway, bus)
     platforms = PlatformSettingsRepository(paths, environ.process)
-    return SettingsService(book, secrets, gateway, live, checker, platforms=platforms)
+    return SettingsService(repository, secrets, gateway, live, checker, platforms=platforms)

@@ -1,16 +1,21 @@
 """Removal of secrets from sessions that leave the home."""
 
+import base64
 import os
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.log_setup import SecretRedactor, learn_named
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.log_setup import SHORTEST, SecretRedactor, learn_named
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import read_env_file
+from hermes_desktop.settings.secret_masking import literal_secrets
 
 _MARK = "[secret]"
+_SHORTEST_DISGUISE = 8
 _KEY_WORDS = r"(?:api[_-]?key|access[_-]?key|secret|token|passwd|password|credential)s?"
 _NAMED = re.compile(rf"[A-Z0-9_]*{_KEY_WORDS}[A-Z0-9_]*", re.IGNORECASE)
 _PATTERNS = (
@@ -43,14 +48,23 @@ class SessionRedactor:
     def __init__(self, known: Mapping[str, str], secrets: frozenset[str] = frozenset()) -> None:
         self._redactor = SecretRedactor()
         for value in secrets:
-            self._redactor.learn(value)
+            self._learn(value)
         for name, value in known.items():
             if _NAMED.fullmatch(name):
-                self._redactor.learn(value)
+                self._learn(value)
 
     def learn_named(self, values: Mapping[str, str]) -> None:
         """Also remove the values of variables whose names indicate a secret."""
-        learn_named(values, self._redactor)
+        named = SecretRedactor()
+        learn_named(values, named)
+        for value in named.values:
+            self._learn(value)
+
+    def _learn(self, value: str) -> None:
+        """Also remove a value, and what it becomes when it is reversed or encoded."""
+        if len(value) >= SHORTEST:
+            for each in (value, *disguises(value)):
+                self._redactor.learn(each)
 
     def clean(self, value: Any, name: str = "") -> Any:
         """Return the same value without secrets, recursively."""
@@ -77,6 +91,23 @@ class SessionRedactor:
         return text
 
 
+def disguises(value: str) -> tuple[str, ...]:
+    """Return a secret reversed, in hexadecimal digits, and as it stands within Base64.
+
+    In Base64 a text has three forms, depending on where it begins; the characters that depend on
+    what stands beside it are left out.
+    """
+    data = value.encode("utf-8", "replace")
+    found = [value[::-1], data.hex(), data.hex().upper()]
+    for before in range(3):
+        whole = base64.b64encode(bytes(before) + data).decode("ascii")
+        first = -(-before * 8 // 6)
+        core = whole[first : (before + len(data)) * 8 // 6]
+        found += [core, core.replace("+", "-").replace("/", "_")]
+        found += [core[::-1]]
+    return tuple(each for each in dict.fromkeys(found) if len(each) >= _SHORTEST_DISGUISE)
+
+
 def redactor_of_home(paths: HermesPaths) -> SessionRedactor:
     """Return a redactor for the keys, tokens and passwords in ``.env`` and the environment.
 
@@ -94,4 +125,14 @@ def redactor_of_home(paths: HermesPaths) -> SessionRedactor:
         read_env_file(paths.env_file), frozenset((*kept.values(), *access.plain.read().values()))
     )
     redactor.learn_named(os.environ)
+    for values in literal_secrets(_config(paths)):
+        redactor.learn_named(values)
     return redactor
+
+
+def _config(paths: HermesPaths) -> Mapping[str, Any]:
+    """Return config.yaml; nothing if it cannot be read, as its secrets are not known then."""
+    try:
+        return read_config(paths.config_yaml).data
+    except ConfigError:
+        return {}

@@ -16,6 +16,7 @@ from hermes_desktop.state.records.content_codec import (
     decode_json,
     encode_content,
     epoch,
+    plain_text,
     to_json,
 )
 from hermes_desktop.state.records.stored_rows import Row, insert_rows
@@ -42,6 +43,7 @@ class MessageFields(TypedDict, total=False):
     api_content: str | None
 
 
+_PREVIEW_CHARS = 80
 JSON_COLUMNS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
 _COUNT_ONE = {
     (calls, times): "UPDATE sessions SET message_count = coalesce(message_count, 0) + 1"
@@ -209,32 +211,6 @@ def replace(
     insert_all(conn, session_id, messages, now)
 
 
-def clear(conn: sqlite3.Connection, session_id: str) -> None:
-    """Delete every message of a session and reset its counters; no effect for an unknown one."""
-    session_id = clean_text(session_id)
-    conn.execute("DELETE FROM messages WHERE session_id = ?", (session_id,))
-    conn.execute(
-        "UPDATE sessions SET message_count = 0, tool_call_count = 0 WHERE id = ?", (session_id,)
-    )
-
-
-def count_down(conn: sqlite3.Connection, session_id: str, gone: int) -> None:
-    """Lower the counter by the deleted messages, so that other processes notice a change."""
-    conn.execute(
-        "UPDATE sessions SET message_count = max(coalesce(message_count, 0) - ?, 0) WHERE id = ?",
-        (gone, session_id),
-    )
-
-
-def has_archived(conn: sqlite3.Connection, session_id: str) -> bool:
-    """Return whether a session has messages that were summarized away."""
-    row = conn.execute(
-        "SELECT 1 FROM messages WHERE session_id = ? AND active = 0 AND compacted = 1 LIMIT 1",
-        (clean_text(session_id),),
-    ).fetchone()
-    return row is not None
-
-
 def archive_and_compact(
     conn: sqlite3.Connection, session_id: str, messages: Sequence[Mapping[str, Any]], now: float
 ) -> int:
@@ -291,15 +267,6 @@ def rewind(conn: sqlite3.Connection, session_id: str, message_id: int) -> dict[s
     }
 
 
-def restore_rewound(conn: sqlite3.Connection, session_id: str, since_id: int) -> int:
-    """Restore undone messages from this row on. Returns how many rows."""
-    done = conn.execute(
-        "UPDATE messages SET active = 1 WHERE session_id = ? AND id >= ? AND active = 0",
-        (clean_text(session_id), since_id),
-    )
-    return done.rowcount
-
-
 def decoded(row: sqlite3.Row) -> dict[str, Any]:
     """Return all columns of a row, content and tool calls decoded, other JSON columns as text."""
     values = dict(row)
@@ -346,3 +313,39 @@ def has_platform_message(conn: sqlite3.Connection, session_id: str, message_id: 
         (clean_text(session_id), clean_text(str(message_id))),
     ).fetchone()
     return row is not None
+
+
+def recent_user_messages(
+    conn: sqlite3.Connection, session_id: str, limit: int, *, include_inactive: bool
+) -> list[dict[str, Any]]:
+    """Return id, time and beginning of the last user messages, the newest first."""
+    active = "" if include_inactive else " AND active = 1"
+    rows = conn.execute(
+        "SELECT id, timestamp, content FROM messages "
+        f"WHERE session_id = ? AND role = 'user'{active} ORDER BY +id DESC LIMIT ?",
+        (clean_text(session_id), limit),
+    ).fetchall()
+    return [{"id": row[0], "timestamp": row[1], "preview": _preview(row[2])} for row in rows]
+
+
+def _preview(stored: Any) -> str:
+    text = plain_text(decode_content(stored))
+    line = " ".join(text[: _PREVIEW_CHARS * 20].split())
+    return line if len(line) <= _PREVIEW_CHARS else line[: _PREVIEW_CHARS - 3] + "..."
+
+
+def set_sent_text(conn: sqlite3.Connection, session_id: str, content: Any, sent: str) -> int:
+    """Store the text really sent to the model for the last user message, if its content matches.
+
+    Returns:
+        1, or 0 when the last active user message has another content.
+    """
+    row = conn.execute(
+        "SELECT id, content FROM messages WHERE session_id = ? AND role = 'user' AND active = 1 "
+        "ORDER BY +id DESC LIMIT 1",
+        (clean_text(session_id),),
+    ).fetchone()
+    if row is None or row[1] != encode_content(content):
+        return 0
+    conn.execute("UPDATE messages SET api_content = ? WHERE id = ?", (clean_text(sent), row[0]))
+    return 1

@@ -112,7 +112,7 @@ class SessionPrompts:
         return found if isinstance(found, str) and found else None
 
     def _keep(self, session_id: str, prompt: str) -> str:
-        now = self._db._clock.time()  # noqa: SLF001 - same package
+        now = self._db._clock.time()
 
         def keep(out: sqlite3.Connection) -> str:
             prompts_table.put_if_absent(out, {session_id: prompt}, now)
@@ -128,7 +128,7 @@ class SessionPrompts:
             return prompt
 
     def _forget_gone(self, named: Collection[str]) -> int:
-        edge = self._db._clock.time() - UNUSED_S  # noqa: SLF001 - same package
+        edge = self._db._clock.time() - UNUSED_S
         nothing: list[str] = []
         old = set(self._own.read(lambda out: prompts_table.kept_before(out, edge), default=nothing))
         asked = [*old, *(each for each in named if each not in old)]

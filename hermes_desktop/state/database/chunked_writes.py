@@ -15,7 +15,7 @@ from hermes_desktop.state.database import connection
 from hermes_desktop.state.records.cancellation import CancelSignal
 
 if TYPE_CHECKING:
-    from hermes_desktop.state.facade.store_face import WritingFace
+    from hermes_desktop.state.facade.store import Store
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ def unheard(_: int) -> None:
 
 
 def in_steps(
-    db: "WritingFace",
+    db: "Store",
     pieces: Sequence[Piece[T]],
     work: Work[T],
     *,
@@ -103,16 +103,16 @@ def in_steps(
     return None
 
 
-def _timed(db: "WritingFace", portion: Sequence[T], work: Work[T], pace: "_Pace") -> Ended | None:
+def _timed(db: "Store", portion: Sequence[T], work: Work[T], pace: "_Pace") -> Ended | None:
     began = 0.0
 
     def step(conn: sqlite3.Connection) -> Ended | None:
         nonlocal began  # set when the transaction has locked the file
-        began = db._clock.monotonic()  # noqa: SLF001 - same package
+        began = db._clock.monotonic()
         return work(conn, portion)
 
-    ended = db._execute_write(step)  # noqa: SLF001 - same package
-    pace.took(db._clock.monotonic() - began)  # noqa: SLF001 - same package
+    ended = db._execute_write(step)
+    pace.took(db._clock.monotonic() - began)
     return ended
 
 

@@ -4,27 +4,29 @@ import contextlib
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 from hermes_desktop.core.errors import StateReadOnlyError, StateUnavailableError
 from hermes_desktop.state.database import connection, schema, widening
 from hermes_desktop.state.database.connection import (
+    Access,
     FileIdentity,
     FolderChangeCheck,
     Patience,
     abandon,
     identify,
+    open_reader,
 )
 from hermes_desktop.state.database.holders import other_holders
 from hermes_desktop.state.database.home_marks import HomeMarkReader
-from hermes_desktop.state.database.reader_pool import ReaderPool
 from hermes_desktop.state.database.schema import SCHEMA_VERSION, FileLayout
 from hermes_desktop.state.database.store_opening import OpenStore, judge, open_store
 from hermes_desktop.state.records.records import StoreCondition
 from hermes_desktop.state.records.sqlite_errors import (
     is_bad_text,
+    lacks_room,
     to_hermes_error,
     violates_constraint,
 )
@@ -35,8 +37,73 @@ T = TypeVar("T")
 _ONCE = Patience(attempts=1)
 
 
+_KEPT = 4
+"""How many idle read connections are kept open."""
+
+
 class _TablesChangedError(Exception):
     """The schema differs from the one that was checked; nothing was written."""
+
+
+def _close(conn: sqlite3.Connection) -> None:
+    conn.close()
+
+
+class ReaderPool:
+    """A pool of connections that refuse to write, opened on demand. Thread-safe.
+
+    Args:
+        path: The file.
+        access: How to open it.
+        layout: The file's tables; columns it lacks are read as their defaults.
+    """
+
+    def __init__(self, path: Path, access: Access, layout: FileLayout) -> None:
+        self._path = path
+        self._access: Access = access
+        self.layout = layout
+        self._idle: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._let_go: Callable[[sqlite3.Connection], None] | None = None
+
+    @contextlib.contextmanager
+    def lend(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection for the duration of a ``with`` block.
+
+        Raises:
+            sqlite3.Error: It cannot be opened.
+        """
+        with self._lock:
+            conn = self._idle.pop() if self._idle else None
+        if conn is None:
+            conn = open_reader(self._path, self._access, self.layout)
+        try:
+            yield conn
+        finally:
+            self._take_back(conn)
+
+    def _take_back(self, conn: sqlite3.Connection) -> None:
+        if conn.in_transaction:  # left open by an error; it would block log checkpoints
+            with contextlib.suppress(sqlite3.Error):
+                conn.execute("ROLLBACK")
+        with self._lock:
+            let_go = self._let_go
+            if let_go is None and len(self._idle) < _KEPT:
+                self._idle.append(conn)
+                return
+        (let_go or _close)(conn)
+
+    def close(self, *, let_go: Callable[[sqlite3.Connection], None] = _close) -> None:
+        """Close idle connections now, and lent ones when they are returned.
+
+        Args:
+            let_go: Called with each connection instead of closing it.
+        """
+        with self._lock:
+            self._let_go = let_go
+            idle, self._idle = self._idle, []
+        for conn in idle:
+            let_go(conn)
 
 
 class StoreFile:
@@ -79,6 +146,7 @@ class StoreFile:
         self.conn = opened.conn
         self.condition = opened.condition
         self._access = opened.access
+        self._was_full = opened.access == "immutable" and connection.may_write(self.path)
         self._marks = self._home.marks()
         self._schema_state = schema.schema_state(opened.conn)
         self._identity = opened.identity
@@ -241,6 +309,9 @@ class StoreFile:
             self._judge_again()
 
     def _judge_again(self) -> None:
+        if self._was_full and not lacks_room(self.path):
+            self._change_access()
+            return
         now, marks = schema.schema_state(self.conn), self._home.marks()
         if (now, marks) == (self._schema_state, self._marks):
             return

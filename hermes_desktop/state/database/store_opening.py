@@ -4,13 +4,14 @@ A file that is not understood is left as it is, byte for byte. One of an older v
 is and widened before the first change; one of a newer version keeps its schema.
 """
 
+import contextlib
 import sqlite3
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hermes_desktop.core.errors import StateUnavailableError
+from hermes_desktop.core.errors import StateError, StateUnavailableError
 from hermes_desktop.core.home_kind import HomeKind, HomeMarks, decide
 from hermes_desktop.state.database import widening
 from hermes_desktop.state.database.connection import (
@@ -24,11 +25,13 @@ from hermes_desktop.state.database.connection import (
     open_connection,
     retrying,
 )
+from hermes_desktop.state.database.holders import foreign_holders, other_holders
 from hermes_desktop.state.database.home_marks import HomeMarkReader, has_marks, tables_have_marks
 from hermes_desktop.state.database.schema import SCHEMA_VERSION, FileLayout, read_layout
 from hermes_desktop.state.records.records import StoreCondition
 from hermes_desktop.state.records.sqlite_errors import (
     cannot_open,
+    is_disk_full,
     not_a_database,
     primary_code,
     to_hermes_error,
@@ -126,7 +129,10 @@ def _nothing_yet(home: HomeKind, why: str) -> StateUnavailableError:
 def _connect(
     path: Path, *, read_only: bool, patience: Patience
 ) -> tuple[sqlite3.Connection, Access]:
-    """Open with the best access the system allows: for writing, for reading, or immutable."""
+    """Open with the best access the system allows: for writing, for reading, or immutable.
+
+    A full disk has no room for the log's index, without which SQLite reads only immutable files.
+    """
     ways: list[Access] = ["rw", "ro"]
     if read_only or not may_write(path):
         ways = ["ro"]
@@ -137,9 +143,27 @@ def _connect(
         try:
             return retrying(_opener(path, way, patience), patience), way
         except sqlite3.OperationalError as error:
+            if is_disk_full(error, path) and is_at_rest(path):
+                return open_connection(path, "immutable"), "immutable"
             if way == ways[-1] or primary_code(error) not in _UNREACHABLE:
                 raise
     raise AssertionError("unreachable: the last way returns or raises")
+
+
+def is_at_rest(path: Path) -> bool:
+    """Return whether no other process has the file open and its log is empty.
+
+    Raises:
+        StateError: The log has changes, which cannot be read on a full disk.
+    """
+    with contextlib.suppress(OSError):
+        if Path(f"{path}-wal").stat().st_size:
+            raise StateError(
+                "The disk is full.",
+                f"The last changes are in {path}-wal, which cannot be read without free space.",
+                "Free some space; nothing is lost.",
+            )
+    return not (other_holders(path).seen or foreign_holders(path))
 
 
 def _opener(path: Path, way: Access, patience: Patience) -> Callable[[], sqlite3.Connection]:
@@ -219,6 +243,8 @@ def _why_not(
             f"{widening.OLDEST_WRITABLE} and later). It can be read here, not written."
         )
         return reason, _MIGRATE
+    if access == "immutable" and may_write(path):
+        return "The disk is full, so nothing can be saved.", "Free some space."
     if access != "rw":
         return (
             "The session database was opened for reading only.",

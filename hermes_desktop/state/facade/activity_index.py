@@ -2,28 +2,30 @@
 
 The more conversations there are, the longer it takes to read the order from the file, and the list
 filter needs it while the user types. The index is read once and then updated with what the change
-watcher finds.
+watcher finds. It keeps its lines in compressed blocks, see
+:mod:`~hermes_desktop.state.sessions.line_blocks`.
 """
 
-import bisect
-import functools
 import itertools
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from hermes_desktop.state.facade.session_reads import SessionReads
+from hermes_desktop.state.facade.store import Store
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.records import StateChanges
-from hermes_desktop.state.sessions import lineage
-from hermes_desktop.state.sessions.chains import Chains, Segment
-from hermes_desktop.state.sessions.line_matching import Needle, haystack
+from hermes_desktop.state.sessions.chains import Chains
+from hermes_desktop.state.sessions.line_blocks import LineBlocks, LineEntry, LineSorter
+from hermes_desktop.state.sessions.line_matching import Needle
+from hermes_desktop.state.sessions.list_order import conversation_roots, lines_of
 from hermes_desktop.state.sessions.session_list import Line, ListFilter, load_lines
 
 _ALL = ListFilter(exclude_sources=("tool",), limit=None, include_archived=True)
 _CHUNK = 200
 _FIRST_LOOK = 1_000
+_SHELVES = ((False, False), (False, True), (True, False), (True, True))
+"""Separate collections by whether their lines are archived and whether they are empty."""
 _LISTED = (False, False)
 """The key of lines that are neither archived nor empty."""
 _WRITTEN_LAST = """
@@ -46,26 +48,6 @@ class IndexPage:
     total: int
 
 
-class _Entry:
-    """One line of the list, and the text that the filter searches."""
-
-    __slots__ = ("archived", "empty", "hay", "key", "members", "order", "source")
-
-    def __init__(self, line: Line) -> None:
-        self.key = (line.root.id, line.tip_id)
-        self.order = line.order
-        self.source = line.source
-        self.empty = line.root.message_count == 0
-        self.archived = line.archived
-        self.members = tuple(member.id for member in line.members)
-        self.hay = haystack(line.members)
-
-    @property
-    def shelf(self) -> tuple[bool, bool]:
-        """The key of the ordered list that contains it."""
-        return self.archived, self.empty
-
-
 class ActivityIndex:
     """The order of the session list. Used on one thread.
 
@@ -73,15 +55,12 @@ class ActivityIndex:
         db: The store that the sessions are read from.
     """
 
-    def __init__(self, db: SessionReads) -> None:
+    def __init__(self, db: Store) -> None:
         self._db = db
-        self._entries: dict[str, _Entry] = {}
-        self._root_of: dict[str, str] = {}
-        self._oldest_first: dict[tuple[bool, bool], list[_Entry]] = _shelved(())
-        """Separate lists by whether their lines are archived and whether they are empty."""
+        self._shelves = {shelf: LineBlocks() for shelf in _SHELVES}
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return sum(map(len, self._shelves.values()))
 
     def rebuild(self) -> None:
         """Read the whole index.
@@ -91,17 +70,18 @@ class ActivityIndex:
             StateError: It cannot be read; the index is unchanged.
         """
 
-        def load(conn: sqlite3.Connection) -> list[_Entry]:
-            chains = Chains.load(conn)
-            return [
-                _Entry(line) for line in load_lines(conn, _ALL, self._db.layout, lambda _: chains)
-            ]
+        def load(conn: sqlite3.Connection) -> dict[tuple[bool, bool], LineSorter]:
+            sorters = {shelf: LineSorter() for shelf in _SHELVES}
+            # Chain by chain: those of the whole store together would take as much memory as the
+            # index, for a moment.
+            for line in load_lines(
+                conn, _ALL, self._db.layout, lambda root: Chains.load(conn, below=root.id)
+            ):
+                sorters[_shelf_of(line)].add(LineEntry.of(line))
+            return sorters
 
-        entries = self._db.read(load)
-        entries.sort(key=_order)
-        self._oldest_first = _shelved(entries)
-        self._entries = {entry.key[0]: entry for entry in entries}
-        self._root_of = {name: entry.key[0] for entry in entries for name in entry.members}
+        sorters = self._db.read(load)
+        self._shelves = {shelf: sorter.sorted() for shelf, sorter in sorters.items()}
 
     def first_page(self, *, limit: int = 50) -> IndexPage:
         """Return the newest lines with messages without the index, until it is built.
@@ -119,10 +99,10 @@ class ActivityIndex:
         looked, seen = _FIRST_LOOK, -1
         while True:
             ids = [row[0] for row in conn.execute(_WRITTEN_LAST, (looked,)).fetchall()]
-            entries = [_Entry(line) for line in self._lines_around(conn, ids)]
-            shown = sorted((e for e in entries if e.shelf == _LISTED), key=_order, reverse=True)
+            lines = self._lines_around(conn, ids)
+            shown = sorted(LineEntry.of(line) for line in lines if _shelf_of(line) == _LISTED)
             if len(shown) >= limit or len(ids) == seen:
-                return IndexPage(tuple(entry.key for entry in shown[:limit]), len(shown))
+                return _page(shown[: -limit - 1 : -1], len(shown))
             looked, seen = looked * 8, len(ids)
 
     def apply(self, changes: StateChanges) -> None:
@@ -136,45 +116,19 @@ class ActivityIndex:
         if changes.reload_all or len(changed) > _MANY:
             self.rebuild()
         elif changed:
-            known = {self._root_of[name] for name in changed if name in self._root_of}
-            members = {name for root in known for name in self._entries[root].members}
+            known = [entry for each in self._shelves.values() for entry in each.covering(changed)]
+            members = {name for entry in known for name in entry.members}
             look_at = changed | members
             lines = self._db.read(lambda conn: self._lines_around(conn, look_at))
-            for root in known:
-                self._drop(root)
-            for line in lines:
-                self._drop(line.root.id)
-                self._put(_Entry(line))
+            roots = {entry.root for entry in known} | {line.root.id for line in lines}
+            for shelf, blocks in self._shelves.items():
+                fresh = [LineEntry.of(line) for line in lines if _shelf_of(line) == shelf]
+                blocks.replace(roots, fresh)
 
     def _lines_around(self, conn: sqlite3.Connection, ids: Collection[str]) -> list[Line]:
         """Return the lines that cover these sessions or their descendants."""
-        roots: set[str] = set()
-        for name in {*ids, *_children(conn, ids)}:
-            roots.add([name, *lineage.compression_ancestors(conn, clean_text(name))][-1])
-        found: list[Line] = []
-        wanted = list(roots)
-        for start in range(0, len(wanted), _CHUNK):
-            choice = replace(_ALL, ids=wanted[start : start + _CHUNK])
-            below = functools.partial(_chains_below, conn)
-            found += load_lines(conn, choice, self._db.layout, below)
-        return found
-
-    def _put(self, entry: _Entry) -> None:
-        root = entry.key[0]
-        self._entries[root] = entry
-        for name in entry.members:
-            self._root_of[name] = root
-        bisect.insort(self._oldest_first[entry.shelf], entry, key=_order)
-
-    def _drop(self, root: str) -> None:
-        entry = self._entries.pop(root, None)
-        if entry is None:
-            return
-        for name in entry.members:
-            if self._root_of.get(name) == root:
-                del self._root_of[name]
-        entries = self._oldest_first[entry.shelf]
-        del entries[bisect.bisect_left(entries, entry.order, key=_order)]
+        roots = conversation_roots(conn, {*ids, *_children(conn, ids)})
+        return lines_of(conn, roots, _ALL, self._db.layout)
 
     def select(
         self,
@@ -196,48 +150,40 @@ class ActivityIndex:
             limit: Maximum number of keys.
             offset: Number of keys to skip.
         """
-        entries = self._entries_of(empty, archived=archived)
-        if source is not None:
-            entries = [entry for entry in entries if entry.source == source]
-        if text.strip():
-            needle = Needle(text)
-            entries = [entry for entry in entries if needle.found_in(entry.hay)]
-        total = len(entries)
-        stop, start = max(total - offset, 0), max(total - offset - limit, 0)
-        return IndexPage(tuple(entry.key for entry in reversed(entries[start:stop])), total)
-
-    def _entries_of(self, empty: bool | None, *, archived: bool) -> list[_Entry]:  # noqa: FBT001
+        needle = Needle(text) if text.strip() else None
         if empty is not None:
-            return self._oldest_first[archived, empty]
-        both = (self._oldest_first[archived, each] for each in (False, True))
-        return sorted(itertools.chain(*both), key=_order)
+            return _page(*self._shelves[archived, empty].newest(limit, offset, source, needle))
+        both = [
+            blocks.newest(limit + offset, 0, source, needle)
+            for blocks in self._blocks_of(None, archived=archived)
+        ]
+        found = sorted(itertools.chain(both[0][0], both[1][0]), reverse=True)
+        return _page(found[offset : offset + limit], both[0][1] + both[1][1])
+
+    def _blocks_of(self, empty: bool | None, *, archived: bool) -> list[LineBlocks]:  # noqa: FBT001
+        wanted = (False, True) if empty is None else (empty,)
+        return [self._shelves[archived, each] for each in wanted]
 
     def sources(self, *, empty: bool | None = False, archived: bool = False) -> dict[str, int]:
         """Return the number of lines per source, counted as by :meth:`select`; largest first."""
-        counts = Counter(entry.source for entry in self._entries_of(empty, archived=archived))
+        counts: Counter[str] = Counter()
+        for blocks in self._blocks_of(empty, archived=archived):
+            counts += blocks.sources()
         return dict(counts.most_common())
 
     def key_of(self, session_id: str) -> tuple[str, str] | None:
         """Return the line that covers a session, None if there is none."""
-        root = self._root_of.get(session_id)
-        return None if root is None else self._entries[root].key
+        found = (each.covering((session_id,)) for each in self._shelves.values())
+        entry = next(itertools.chain.from_iterable(found), None)
+        return None if entry is None else (entry.root, entry.tip)
 
 
-def _shelved(entries: Iterable[_Entry]) -> dict[tuple[bool, bool], list[_Entry]]:
-    shelves: dict[tuple[bool, bool], list[_Entry]] = {
-        (archived, empty): [] for archived in (False, True) for empty in (False, True)
-    }
-    for entry in entries:
-        shelves[entry.shelf].append(entry)
-    return shelves
+def _shelf_of(line: Line) -> tuple[bool, bool]:
+    return line.archived, line.root.message_count == 0
 
 
-def _order(entry: _Entry) -> tuple[float, float, str]:
-    return entry.order
-
-
-def _chains_below(conn: sqlite3.Connection, root: Segment) -> Chains:
-    return Chains.load(conn, below=root.id)
+def _page(entries: Sequence[LineEntry], total: int) -> IndexPage:
+    return IndexPage(tuple((entry.root, entry.tip) for entry in entries), total)
 
 
 def _children(conn: sqlite3.Connection, ids: Collection[str]) -> list[str]:

@@ -15,7 +15,7 @@ from hermes_desktop.state.conversations import branching
 from hermes_desktop.state.conversations.branching import Branch, Origin
 from hermes_desktop.state.database.chunked_writes import Ended, Piece, fits_one, in_steps
 from hermes_desktop.state.facade import long_deletion
-from hermes_desktop.state.facade.store_face import WritingFace
+from hermes_desktop.state.facade.store import Store
 from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, Progress, silent
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.sqlite_errors import MissingSessionError
@@ -26,7 +26,7 @@ _ATTEMPTS = 5
 
 
 def create_branch(
-    db: WritingFace,
+    db: Store,
     branch: Branch,
     now: float,
     *,
@@ -45,7 +45,7 @@ def create_branch(
     for _ in range(_ATTEMPTS):
         pieces = db.read(lambda conn: _pieces_if_any(conn, branch))
         if fits_one(len(pieces), sum(piece.bytes for piece in pieces)):
-            return db._execute_write(lambda conn: branching.create(conn, branch, now))  # noqa: SLF001 - same package
+            return db._execute_write(lambda conn: branching.create(conn, branch, now))
         done = _attempt(db, branch, now, on_progress, cancel)
         if isinstance(done, int):
             return done
@@ -72,7 +72,7 @@ def _pieces(conn: sqlite3.Connection, branch: Branch) -> list[Piece[int]]:
 
 
 def _attempt(
-    db: WritingFace,
+    db: Store,
     branch: Branch,
     now: float,
     on_progress: OnProgress,
@@ -86,7 +86,7 @@ def _attempt(
         transit_rows.hide(conn, [branch_id], mark)
         return origin, _pieces(conn, branch)
 
-    origin, pieces = db._execute_write(begin)  # noqa: SLF001 - same package
+    origin, pieces = db._execute_write(begin)
     copying = _Copying(branch, branch_id, origin, mark, now)
     try:
         ended = in_steps(
@@ -96,7 +96,7 @@ def _attempt(
             on_step=lambda done: on_progress(Progress("Copying", done, len(pieces))),
             cancel=cancel,
         )
-        done = ended or db._execute_write(copying.complete)  # noqa: SLF001 - same package
+        done = ended or db._execute_write(copying.complete)
     except BaseException:
         long_deletion.remove_partial_copy(db, [branch_id], mark)
         raise

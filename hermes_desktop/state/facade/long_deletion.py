@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.state.database.chunked_writes import Ended, OnStep, Piece, in_steps, unheard
-from hermes_desktop.state.facade.store_face import WritingFace
+from hermes_desktop.state.facade.store import Store
 from hermes_desktop.state.records.stored_rows import chunks, columns, marks
 from hermes_desktop.state.sessions import deletion, transit_rows
 from hermes_desktop.state.sessions.transit_rows import Mark, Way
@@ -25,9 +25,7 @@ Choice = Callable[[sqlite3.Connection], Sequence[str]]
 _WORDS = ("content", "tool_calls", "reasoning", "reasoning_content", "api_content")
 
 
-def remove_long(
-    db: WritingFace, choose: Choice, now: float, on_step: OnStep = unheard
-) -> list[str]:
+def remove_long(db: Store, choose: Choice, now: float, on_step: OnStep = unheard) -> list[str]:
     """Permanently delete sessions with many messages. Returns those that were deleted.
 
     Raises:
@@ -43,16 +41,16 @@ def remove_long(
         transit_rows.hide(conn, ids, mark)
         return ids, mark
 
-    ids, mark = db._execute_write(begin)  # noqa: SLF001 - same package
+    ids, mark = db._execute_write(begin)
     return _go_on(db, _Removal(tuple(ids), mark), on_step) if ids else []
 
 
-def remove_partial_copy(db: WritingFace, ids: Collection[str], mark: Mark) -> None:
+def remove_partial_copy(db: Store, ids: Collection[str], mark: Mark) -> None:
     """Remove a copy that was not completed."""
     _go_on(db, _Removal(tuple(ids), mark), unheard)
 
 
-def finish(db: WritingFace, now: float) -> int:
+def finish(db: Store, now: float) -> int:
     """Finish interrupted deletions. Returns how many sessions; cheap when there are none."""
     groups: dict[Mark, list[str]] = defaultdict(list)
     for session_id, mark in db.read(lambda conn: list(transit_rows.on_their_way(conn))):
@@ -127,12 +125,12 @@ class _Removal:
         return [each for each, mark in found.items() if mark and mark.token == self.mark.token]
 
 
-def _go_on(db: WritingFace, removal: _Removal, on_step: OnStep) -> list[str]:
+def _go_on(db: Store, removal: _Removal, on_step: OnStep) -> list[str]:
     in_steps(db, db.read(removal.pieces), removal.remove, on_step=on_step)
     try:
-        return db._execute_write(removal.close)  # noqa: SLF001 - same package
+        return db._execute_write(removal.close)
     except RefusedError:
-        db._execute_write(removal.show)  # noqa: SLF001 - same package
+        db._execute_write(removal.show)
         raise
 
 

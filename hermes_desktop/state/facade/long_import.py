@@ -10,7 +10,7 @@ from hermes_desktop.core.errors import BusyError
 from hermes_desktop.state.conversations import messages_table
 from hermes_desktop.state.database.chunked_writes import Ended, Piece, in_steps
 from hermes_desktop.state.facade import long_deletion
-from hermes_desktop.state.facade.store_face import WritingFace
+from hermes_desktop.state.facade.store import Store
 from hermes_desktop.state.import_export import importing
 from hermes_desktop.state.import_export.importing import ImportReport, Session
 from hermes_desktop.state.records.content_codec import clean_text
@@ -18,7 +18,7 @@ from hermes_desktop.state.sessions import sessions_table, transit_rows
 from hermes_desktop.state.sessions.transit_rows import Mark, Way
 
 
-def import_long(db: WritingFace, session: Session, now: float, done: ImportReport) -> ImportReport:
+def import_long(db: Store, session: Session, now: float, done: ImportReport) -> ImportReport:
     """Import one session, unless a session with its id exists.
 
     Returns:
@@ -28,12 +28,12 @@ def import_long(db: WritingFace, session: Session, now: float, done: ImportRepor
         BusyError: Another program removed what was imported so far.
     """
     work = _Import(session, clean_text(session["id"]), now, secrets.token_hex(8))
-    report = db._execute_write(lambda conn: work.begin(conn, done))  # noqa: SLF001 - same package
+    report = db._execute_write(lambda conn: work.begin(conn, done))
     if session["id"] in report.skipped:
         return report
     try:
         ended = in_steps(db, work.pieces(), work.insert)
-        finished = None if ended else db._execute_write(lambda conn: work.finish(conn, report))  # noqa: SLF001 - same package
+        finished = None if ended else db._execute_write(lambda conn: work.finish(conn, report))
     except BaseException:
         long_deletion.remove_partial_copy(db, [work.session_id], work.mark)
         raise

@@ -1,40 +1,23 @@
 """SessionDB: a thread-safe facade of one state.db that delegates to the modules of this package."""
 
 import os
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
 
 from hermes_desktop.core.clock import Clock, SystemClock
-from hermes_desktop.core.errors import StateError
 from hermes_desktop.core.paths import resolve_paths
-from hermes_desktop.state.conversations import messages_table
-from hermes_desktop.state.conversations.messages_table import MessageFields
 from hermes_desktop.state.database.connection import Patience
-from hermes_desktop.state.facade import long_rewind
-from hermes_desktop.state.facade.compaction_face import CompactionMixin
-from hermes_desktop.state.facade.conversation_face import ConversationFace
-from hermes_desktop.state.facade.delivery_face import DeliveryFace
-from hermes_desktop.state.facade.gateway_face import GatewayFace
-from hermes_desktop.state.facade.maintenance_face import MaintenanceFace
-from hermes_desktop.state.facade.search_mixin import SearchFace
-from hermes_desktop.state.facade.transfer_face import TransferFace
-from hermes_desktop.state.facade.usage_face import UsageFace
-from hermes_desktop.state.records.content_codec import clean_text
-from hermes_desktop.state.sessions import sessions_table, titles
-from hermes_desktop.state.sessions.sessions_table import OptionalFields, SessionFields
+from hermes_desktop.state.facade import (
+    deletion_methods,
+    gateway_methods,
+    message_methods,
+    session_methods,
+    transfer_methods,
+)
+from hermes_desktop.state.facade.store import Store
+from hermes_desktop.state.sessions import titles
 
 
-class SessionDB(
-    MaintenanceFace,
-    TransferFace,
-    ConversationFace,
-    CompactionMixin,
-    GatewayFace,
-    DeliveryFace,
-    UsageFace,
-    SearchFace,
-):
+class SessionDB(Store):
     """The conversations of one home. Thread-safe, starts no thread.
 
     Every write is one short transaction. While another program locks the file a write waits, about
@@ -70,142 +53,138 @@ class SessionDB(
             clock=clock or SystemClock(),
         )
 
-    def create_session(self, session_id: str, source: str, **fields: Unpack[SessionFields]) -> str:
-        """Create a session; in an existing one only fill in missing values. Returns the id.
+    sanitize_title = staticmethod(titles.sanitize_title)
 
-        Raises:
-            MissingSessionError: ``parent_session_id`` names no session.
-        """
-        now = self._clock.time()
-        layout = self.layout
-        self._execute_write(
-            lambda conn: sessions_table.insert(conn, session_id, source, now, fields, layout)
-        )
-        return session_id
+    @property
+    def shares_pins(self) -> bool:
+        """Whether the shared file stores pins, so that `hermes` sees them, too."""
+        return session_methods.shares_pins(self)
 
-    def ensure_session(
-        self,
-        session_id: str,
-        source: str = "unknown",
-        model: str | None = None,
-        **fields: Unpack[OptionalFields],
-    ) -> str:
-        """Create a session like :meth:`create_session`, when it may already exist."""
-        return self.create_session(session_id, source, model=model, **fields)
+    @property
+    def keeps_deliveries(self) -> bool:
+        """Whether the outbox may be stored in this file."""
+        return gateway_methods.keeps_deliveries(self)
 
-    def end_session(self, session_id: str, end_reason: str) -> None:
-        """End an open session; the first reason stays."""
-        now = self._clock.time()
-        self._execute_write(lambda conn: sessions_table.end(conn, session_id, end_reason, now))
+    # Rows of sessions
 
-    def reopen_session(self, session_id: str) -> None:
-        """Reopen an ended session."""
-        self._execute_write(lambda conn: sessions_table.reopen(conn, session_id))
+    create_session = session_methods.create_session
+    ensure_session = session_methods.ensure_session
+    end_session = session_methods.end_session
+    reopen_session = session_methods.reopen_session
+    promote_to_session_reset = session_methods.promote_to_session_reset
+    get_session = session_methods.get_session
+    resolve_session_id = session_methods.resolve_session_id
+    ids_with_prefix = session_methods.ids_with_prefix
+    get_session_title = session_methods.get_session_title
+    get_session_by_title = session_methods.get_session_by_title
+    resolve_session_by_title = session_methods.resolve_session_by_title
+    get_next_title_in_lineage = session_methods.get_next_title_in_lineage
+    set_session_title = session_methods.set_session_title
+    set_auto_title_if_empty = session_methods.set_auto_title_if_empty
+    get_compression_tip = session_methods.get_compression_tip
+    get_compression_lineage = session_methods.get_compression_lineage
+    get_conversation_root = session_methods.get_conversation_root
+    resolve_resume_session_id = session_methods.resolve_resume_session_id
+    list_sessions_rich = session_methods.list_sessions_rich
+    search_sessions = session_methods.search_sessions
+    session_count = session_methods.session_count
+    list_summaries = session_methods.list_summaries
+    summaries = session_methods.summaries
+    summary = session_methods.summary
+    list_cron_job_runs = session_methods.list_cron_job_runs
+    update_token_counts = session_methods.update_token_counts
+    record_auxiliary_usage = session_methods.record_auxiliary_usage
+    usage_of = session_methods.usage_of
+    context_size = session_methods.context_size
+    update_session_meta = session_methods.update_session_meta
+    update_session_cwd = session_methods.update_session_cwd
+    own_pins_if_readable = session_methods.own_pins_if_readable
+    set_session_pinned = session_methods.set_session_pinned
+    set_session_archived = session_methods.set_session_archived
+    own_fact = session_methods.own_fact
+    put_own_fact = session_methods.put_own_fact
 
-    def promote_to_session_reset(self, session_id: str, reason: str = "session_reset") -> bool:
-        """End a session deliberately, also one that only lost its agent. Never raises StateError.
+    # Messages
 
-        Returns:
-            Whether this call ended it.
-        """
-        now = self._clock.time()
-        try:
-            return self._execute_write(
-                lambda conn: sessions_table.end_by_reset(conn, session_id, reason, now)
-            )
-        except StateError:
-            return False
+    append_message = message_methods.append_message
+    replace_messages = message_methods.replace_messages
+    archive_and_compact = message_methods.archive_and_compact
+    get_messages = message_methods.get_messages
+    message_count = message_methods.message_count
+    has_platform_message_id = message_methods.has_platform_message_id
+    read_messages = message_methods.read_messages
+    messages_by_ids = message_methods.messages_by_ids
+    count_not_told = message_methods.count_not_told
+    session_mark = message_methods.session_mark
+    list_recent_user_messages = message_methods.list_recent_user_messages
+    set_latest_user_api_content = message_methods.set_latest_user_api_content
+    get_messages_as_conversation = message_methods.get_messages_as_conversation
+    create_branch = message_methods.create_branch
+    compact_in_place = message_methods.compact_in_place
+    rotate_session = message_methods.rotate_session
+    rewind_to_message = message_methods.rewind_to_message
+    search = message_methods.search
+    search_messages = message_methods.search_messages
 
-    def update_session_model(self, session_id: str, model: str) -> None:
-        """Store which model the session uses from now on."""
-        self._set_column(session_id, "model", model)
+    # Deletion, pruning, archiving, maintenance
 
-    def _set_column(self, session_id: str, name: str, value: Any) -> None:
-        self._execute_write(lambda conn: sessions_table.set_column(conn, session_id, name, value))
+    lineage_ids_for_delete = deletion_methods.lineage_ids_for_delete
+    selection = deletion_methods.selection
+    candidates = deletion_methods.candidates
+    ended_session_of = deletion_methods.ended_session_of
+    prune_selection = deletion_methods.prune_selection
+    delete_sessions = deletion_methods.delete_sessions
+    prune = deletion_methods.prune
+    prune_empty_ghost_sessions = deletion_methods.prune_empty_ghost_sessions
+    finish_what_was_cut_short = deletion_methods.finish_what_was_cut_short
+    archive = deletion_methods.archive
+    finalize_orphaned_compression_sessions = deletion_methods.finalize_orphaned_compression_sessions
+    maybe_auto_prune_and_vacuum = deletion_methods.maybe_auto_prune_and_vacuum
+    last_auto_prune = deletion_methods.last_auto_prune
+    auto_prune_due_at = deletion_methods.auto_prune_due_at
+    optimize_fts = deletion_methods.optimize_fts
+    rebuild_fts = deletion_methods.rebuild_fts
+    vacuum = deletion_methods.vacuum
 
-    def set_session_title(self, session_id: str, title: str | None) -> bool:
-        """Set the title of a session; a blank one removes it. False: no such session.
+    # Chats, routes, hand-offs, compression locks, deliveries
 
-        Raises:
-            TitleError: Too long, or another session has it.
-        """
-        clean = titles.sanitize_title(title)
-        wanted = clean_text(session_id)
-        return self._execute_write(
-            lambda conn: titles.set_title(conn, wanted, clean, chosen_by=self._noted("user"))
-        )
+    find_latest_gateway_session_for_peer = gateway_methods.find_latest_gateway_session_for_peer
+    record_gateway_session_peer = gateway_methods.record_gateway_session_peer
+    set_expiry_finalized = gateway_methods.set_expiry_finalized
+    load_gateway_routing_entries = gateway_methods.load_gateway_routing_entries
+    save_routing_changes = gateway_methods.save_routing_changes
+    get_handoff_state = gateway_methods.get_handoff_state
+    list_pending_handoffs = gateway_methods.list_pending_handoffs
+    request_handoff = gateway_methods.request_handoff
+    claim_handoff = gateway_methods.claim_handoff
+    complete_handoff = gateway_methods.complete_handoff
+    fail_handoff = gateway_methods.fail_handoff
+    get_compression_lock_holder = gateway_methods.get_compression_lock_holder
+    compression_lock = gateway_methods.compression_lock
+    try_acquire_compression_lock = gateway_methods.try_acquire_compression_lock
+    refresh_compression_lock = gateway_methods.refresh_compression_lock
+    release_compression_lock = gateway_methods.release_compression_lock
+    get_compression_failure_cooldown = gateway_methods.get_compression_failure_cooldown
+    record_compression_failure_cooldown = gateway_methods.record_compression_failure_cooldown
+    clear_compression_failure_cooldown = gateway_methods.clear_compression_failure_cooldown
+    get_compression_fallback_streak = gateway_methods.get_compression_fallback_streak
+    set_compression_fallback_streak = gateway_methods.set_compression_fallback_streak
+    open_deliveries = gateway_methods.open_deliveries
+    delivery_owed_since = gateway_methods.delivery_owed_since
+    owe_delivery = gateway_methods.owe_delivery
+    set_delivery_state = gateway_methods.set_delivery_state
+    take_over_delivery = gateway_methods.take_over_delivery
+    forgive_delivery_attempt = gateway_methods.forgive_delivery_attempt
+    prune_deliveries = gateway_methods.prune_deliveries
+    last_message_row = gateway_methods.last_message_row
+    reply_after = gateway_methods.reply_after
+    prompt_stored_after = gateway_methods.prompt_stored_after
+    overtaken_after = gateway_methods.overtaken_after
+    chat_has_message = gateway_methods.chat_has_message
 
-    def set_auto_title_if_empty(self, session_id: str, title: str) -> bool:
-        """Set a generated title of a session that has none. False: nothing was done.
+    # Export and import
 
-        Raises:
-            TitleError: Too long, or another session has it.
-        """
-        clean = titles.sanitize_title(title)
-        wanted = clean_text(session_id)
-        return clean is not None and self._execute_write(
-            lambda conn: titles.set_if_empty(conn, wanted, clean, chosen_by=self._noted("llm"))
-        )
-
-    def _noted(self, chosen_by: str) -> str | None:
-        """Return the origin of a title for files that store it (later versions do), else None."""
-        return chosen_by if "title_source" in self.layout.columns["sessions"] else None
-
-    def append_message(
-        self, session_id: str, role: str, content: Any = None, **fields: Unpack[MessageFields]
-    ) -> int:
-        """Add a message and update the session's counters. Returns the row id.
-
-        Raises:
-            MissingSessionError: The session has no row (any more).
-        """
-        message = {"role": role, "content": content, **fields}
-        add = messages_table.addition(
-            session_id, message, self._clock.time(), notes_time=self._file.notes_activity
-        )
-        return self._execute_write(add)
-
-    def replace_messages(
-        self,
-        session_id: str,
-        messages: Sequence[Mapping[str, Any]],
-        active_only: bool = False,  # noqa: FBT001, FBT002 - see __init__
-    ) -> None:
-        """Replace all messages, or the active ones, by other messages."""
-        now = self._clock.time()
-        self._execute_write(
-            lambda conn: messages_table.replace(
-                conn, session_id, messages, now, active_only=active_only
-            )
-        )
-
-    def archive_and_compact(
-        self, session_id: str, compacted_messages: Sequence[Mapping[str, Any]]
-    ) -> int:
-        """Archive the active messages, still visible, and insert a new context.
-
-        Returns:
-            How many messages were archived.
-        """
-        now = self._clock.time()
-        return self._execute_write(
-            lambda conn: messages_table.archive_and_compact(
-                conn, session_id, compacted_messages, now
-            )
-        )
-
-    def clear_messages(self, session_id: str) -> None:
-        """Delete all messages of a session and reset its counters."""
-        long_rewind.clear(self, session_id)
-
-    def rewind_to_message(self, session_id: str, target_message_id: int) -> dict[str, Any]:
-        """Undo a user message and what follows; see :func:`messages_table.rewind`.
-
-        Raises:
-            ValueError: No such message in this session, or not the user's.
-        """
-        return long_rewind.rewind(self, session_id, target_message_id)
-
-    def restore_rewound(self, session_id: str, since_message_id: int) -> int:
-        """Restore undone messages from this row on. Returns how many rows."""
-        return long_rewind.restore(self, session_id, since_message_id)
+    export_session_lineage = transfer_methods.export_session_lineage
+    export_all = transfer_methods.export_all
+    export_each = transfer_methods.export_each
+    import_sessions = transfer_methods.import_sessions

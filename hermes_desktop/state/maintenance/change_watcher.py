@@ -15,16 +15,19 @@ compared once after the last commit. A store of a few thousand sessions is one s
 
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from hermes_desktop.core.errors import BusyError
 from hermes_desktop.state.database.connection import FileIdentity, Patience, abandon, identify
 from hermes_desktop.state.database.schema import read_layout
 from hermes_desktop.state.database.store_opening import open_store
+from hermes_desktop.state.maintenance.session_marks import RowMark, SessionMarks
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.records import StateChanges
 from hermes_desktop.state.records.sqlite_errors import is_bad_text, is_busy, to_hermes_error
+from hermes_desktop.state.records.stored_rows import marks
 
 _SLICE = 2_000
 _CHUNK = 400
@@ -49,6 +52,7 @@ _COMPARED = (
 )
 _COUNT_ACTIVE = "SELECT count(*) FROM messages WHERE session_id = ? AND active = 1"
 _NOTHING = StateChanges()
+_Value = TypeVar("_Value")
 _NOW = Patience(attempts=1, wait_s=0.0)
 
 
@@ -69,7 +73,7 @@ class ChangeWatcher:
         self._data_version = -1
         self._newest_message = 0
         self._greatest_row = 0
-        self._marks: dict[str, int] = {}
+        self._marks = SessionMarks()
         self._columns: tuple[str, ...] = ()
         self._watched: frozenset[str] = frozenset()
         self._active: dict[str, int] = {}
@@ -155,7 +159,7 @@ class ChangeWatcher:
         self._data_version = _number(conn, "PRAGMA data_version")
         self._newest_message = _number(conn, "SELECT max(id) FROM messages")
         self._greatest_row = _number(conn, "SELECT max(rowid) FROM sessions")
-        self._marks = dict(self._read_marks("1", ()))
+        self._marks = SessionMarks(self._read_marks("1", ()))
         self._active.clear()
         self._lately.clear()
         self._sweep_left = 0
@@ -221,28 +225,48 @@ class ChangeWatcher:
         return {row[0] for row in rows}
 
     def _came_and_gone(self, conn: sqlite3.Connection) -> tuple[set[str], set[str]]:
-        """Compare the ids if their number or the greatest rowid has changed."""
+        """Compare the rows if their number or the greatest rowid has changed."""
         greatest = _number(conn, "SELECT max(rowid) FROM sessions")
         total = _number(conn, "SELECT count(*) FROM sessions")
-        if greatest == self._greatest_row and total == len(self._marks):
+        before, self._greatest_row = self._greatest_row, greatest
+        if greatest == before and total == len(self._marks):
             return set(), set()
-        self._greatest_row = greatest
-        present = {row[0] for row in conn.execute("SELECT id FROM sessions").fetchall()}
-        return present - self._marks.keys(), self._forget_absent(present)
+        added = conn.execute(
+            "SELECT id FROM sessions WHERE rowid > ? LIMIT ?", (before, _SLICE)
+        ).fetchall()
+        if total == len(self._marks) + len(added):
+            return {row[0] for row in added}, set()
+        return self._match_rows(conn)
 
-    def _forget_absent(self, present: set[str]) -> set[str]:
-        gone = self._marks.keys() - present
-        for name in gone:
-            del self._marks[name]
-            self._lately.pop(name, None)
-        return gone
+    def _match_rows(self, conn: sqlite3.Connection) -> tuple[set[str], set[str]]:
+        """Compare the numbers of all rows; return the ids that came and those that are gone."""
+        rowids = [row[0] for row in conn.execute("SELECT rowid FROM sessions")]
+        unknown, forgotten = self._marks.match(rowids)
+        came = {
+            row[0]
+            for chunk in _chunks(unknown)
+            for row in conn.execute(
+                f"SELECT id FROM sessions WHERE rowid IN ({marks(chunk)})", chunk
+            )
+        }
+        return came, self._without_row(conn, forgotten)
 
     def _gone(self, conn: sqlite3.Connection) -> set[str]:
-        """Return deleted sessions whose rowid was reused: there are more marks than rows."""
-        if len(self._marks) <= _number(conn, "SELECT count(*) FROM sessions"):
-            return set()
-        present = {row[0] for row in conn.execute("SELECT id FROM sessions").fetchall()}
-        return self._forget_absent(present)
+        """Return deleted sessions, also those whose rowid was reused."""
+        gone = self._without_row(conn, self._marks.take_displaced())
+        if len(self._marks) > _number(conn, "SELECT count(*) FROM sessions"):
+            gone |= self._match_rows(conn)[1]
+        return gone
+
+    def _without_row(self, conn: sqlite3.Connection, ids: Collection[str]) -> set[str]:
+        """Return those that have no row, under whatever number; forget that they changed lately."""
+        gone = set(ids)
+        for chunk in _chunks([clean_text(name) for name in ids]):
+            found = conn.execute(f"SELECT id FROM sessions WHERE id IN ({marks(chunk)})", chunk)
+            gone.difference_update(row[0] for row in found)
+        for name in gone:
+            self._lately.pop(name, None)
+        return gone
 
     def _likely(self, conn: sqlite3.Connection, touched: Iterable[str]) -> set[str]:
         newest = conn.execute(
@@ -253,10 +277,8 @@ class ChangeWatcher:
     def _compare(self, ids: Collection[str]) -> set[str]:
         wanted = [clean_text(name) for name in ids]
         changed: set[str] = set()
-        for start in range(0, len(wanted), _CHUNK):
-            chunk = wanted[start : start + _CHUNK]
-            condition = f"s.id IN ({', '.join('?' * len(chunk))})"
-            changed |= self._note(self._read_marks(condition, chunk))
+        for chunk in _chunks(wanted):
+            changed |= self._marks.note(self._read_marks(f"s.id IN ({marks(chunk)})", chunk))
         return changed
 
     def _compare_active(self, conn: sqlite3.Connection) -> set[str]:
@@ -285,28 +307,24 @@ class ChangeWatcher:
             self._sweep_from = 0
         else:
             self._sweep_from = rows[-1][0]
-        return self._note(
+        return self._marks.note(
             self._read_marks(
                 "s.rowid BETWEEN ? AND ?", (rows[0][0], rows[-1][0]) if rows else (0, 0)
             )
         )
 
-    def _note(self, found: Iterable[tuple[str, int]]) -> set[str]:
-        changed: set[str] = set()
-        for name, mark in found:
-            if self._marks.get(name) != mark:
-                self._marks[name] = mark
-                changed.add(name)
-        return changed
-
-    def _read_marks(self, condition: str, values: Collection[object]) -> list[tuple[str, int]]:
+    def _read_marks(self, condition: str, values: Collection[object]) -> Iterator[RowMark]:
         cursor = self._require().cursor()
         cursor.row_factory = None
         names = ", ".join(f"s.{name}" for name in ("id", *self._columns))
         rows = cursor.execute(
-            f"SELECT {names} FROM main.sessions AS s WHERE {condition}", tuple(values)
+            f"SELECT s.rowid, {names} FROM main.sessions AS s WHERE {condition}", tuple(values)
         )
-        return [(row[0], hash(row)) for row in rows]
+        return (RowMark(row[0], row[1], hash(row[1:])) for row in rows)
+
+
+def _chunks(values: list[_Value]) -> Iterator[list[_Value]]:
+    return (values[start : start + _CHUNK] for start in range(0, len(values), _CHUNK))
 
 
 def _number(conn: sqlite3.Connection, sql: str, *values: str) -> int:

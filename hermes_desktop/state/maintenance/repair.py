@@ -115,9 +115,9 @@ def repair_index(  # noqa: PLR0913 - each is a choice or a wire of the caller
     )
     build = functools.partial(_build, tables, on_progress=on_progress, cancel=cancel)
     try:
-        messages = db._execute_write(functools.partial(build, empty=_empty))  # noqa: SLF001
+        messages = db._execute_write(functools.partial(build, empty=_empty))
     except StateUnavailableError:
-        messages = db._execute_write(functools.partial(build, empty=_empty_damaged))  # noqa: SLF001
+        messages = db._execute_write(functools.partial(build, empty=_empty_damaged))
     return RepairReport(tables, messages, before)
 
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.core.errors import BusyError, NotFoundError, StateError
+from hermes_desktop.core.errors import BusyError, StateError
 from hermes_desktop.core.files.atomic_files import write_text_atomic
 from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.state.database.connection import Patience, make_file, open_connection
@@ -235,18 +235,6 @@ def _read(manifest: Path) -> SnapshotInfo | None:
 
 
 _EMPTY = SnapshotInfo("", Path(), "", 0.0, 0, 0, 0, None, "")
-
-
-def find_snapshot(folder: Path, name: str) -> SnapshotInfo:
-    """Return the snapshot of this name.
-
-    Raises:
-        NotFoundError: There is none.
-    """
-    for info in list_snapshots(folder):
-        if info.name == name:
-            return info
-    raise NotFoundError(f"There is no snapshot “{name}”.", str(folder), "Look at the list of them.")
 
 
 def prune_snapshots(

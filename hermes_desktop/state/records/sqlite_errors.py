@@ -74,7 +74,7 @@ def to_hermes_error(error: sqlite3.Error, path: Path) -> HermesError:
             where,
             "Check the rights of the file and its folder, and that the disk is not read-only.",
         )
-    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
+    if is_disk_full(error, path):
         return StateError("The disk is full.", where, "Free some space; nothing was half written.")
     if code == sqlite3.SQLITE_NOTADB:
         return not_a_database(path, str(error))
@@ -85,7 +85,13 @@ def to_hermes_error(error: sqlite3.Error, path: Path) -> HermesError:
     return _damaged_or_unknown(error, path, where)
 
 
-def _is_full(path: Path) -> bool:
+def is_disk_full(error: sqlite3.Error, path: Path) -> bool:
+    """Return whether an error means that the disk is full."""
+    code = primary_code(error)
+    return code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and lacks_room(path))
+
+
+def lacks_room(path: Path) -> bool:
     """Return whether the disk lacks even the space for the log's index, which readers need, too."""
     try:
         return shutil.disk_usage(path.parent).free < _LEAST_ROOM

@@ -2,8 +2,8 @@
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypedDict
+from dataclasses import dataclass, fields
+from typing import Any
 
 from hermes_desktop.state.records.content_codec import bindable
 from hermes_desktop.state.records.records import SessionRow
@@ -12,33 +12,6 @@ from hermes_desktop.state.records.stored_values import as_count
 from hermes_desktop.state.sessions.transit_rows import NOT_ON_ITS_WAY
 
 DAY_S = 86_400.0
-
-
-class FilterFields(TypedDict, total=False):
-    """The conditions of :class:`SessionFilter` as keyword arguments, except the source."""
-
-    idle_before: float | None
-    started_before: float | None
-    started_after: float | None
-    title_like: str | None
-    model_like: str | None
-    branch_like: str | None
-    end_reason: str | None
-    provider: str | None
-    user_id: str | None
-    chat_id: str | None
-    chat_type: str | None
-    cwd_prefix: str | None
-    min_messages: int | None
-    max_messages: int | None
-    min_tokens: int | None
-    max_tokens: int | None
-    min_cost: float | None
-    max_cost: float | None
-    min_tool_calls: int | None
-    max_tool_calls: int | None
-    archived: bool | None
-    include_pinned: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,18 +174,3 @@ _FORMS: tuple[tuple[str, str, Any], ...] = (
     ("min_tool_calls", f"{_CALLS} >= ?", None),
     ("max_tool_calls", f"{_CALLS} <= ?", None),
 )
-
-
-def by_age(
-    older_than_days: float | None, source: str | None, now: float, conditions: FilterFields
-) -> SessionFilter:
-    """Return a filter from an age and other conditions.
-
-    Raises:
-        TypeError: An unknown condition.
-    """
-    given = SessionFilter(source=source, **conditions)
-    if older_than_days is None:
-        return given
-    limits = [now - older_than_days * DAY_S, given.idle_before]
-    return replace(given, idle_before=min(limit for limit in limits if limit is not None))

@@ -232,11 +232,6 @@ def remove_files(folder: Path, ids: Iterable[str]) -> None:
                 file.unlink()
 
 
-EMPTY = (
-    "coalesce(s.message_count, 0) = 0 AND s.ended_at IS NOT NULL AND coalesce(s.archived, 0) = 0 "
-    "AND NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id)"
-)
-
 NEVER_USED = (
     "s.title IS NULL "
     "AND NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id) "

@@ -22,6 +22,12 @@ class Needle:
     def __init__(self, text: str) -> None:
         self._text = text.strip().casefold()
         self._bare = _MARKS.sub("", self._text)
+        texts = (self._text, self._bare) if self._bare else (self._text,)
+        self._encoded = [each.encode("utf-8", "surrogatepass") for each in texts]
+
+    def may_be_in(self, raw: bytes) -> bool:
+        """Return False if UTF-8 that contains the texts of many lines shows that none matches."""
+        return any(each in raw for each in self._encoded)
 
     def found_in(self, hay: tuple[str, str]) -> bool:
         """Return whether the text is found."""

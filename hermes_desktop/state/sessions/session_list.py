@@ -14,10 +14,9 @@ from hermes_desktop.state.records.content_codec import clean_text, preview_of
 from hermes_desktop.state.records.display_marks import is_dialog_sql
 from hermes_desktop.state.records.records import SessionRow
 from hermes_desktop.state.records.stored_rows import marks
-from hermes_desktop.state.records.stored_values import LATEST_SECONDS, as_text, seconds_sql
+from hermes_desktop.state.records.stored_values import as_text, seconds_sql
 from hermes_desktop.state.sessions import lineage
 from hermes_desktop.state.sessions.chains import SEGMENT_COLUMNS, Chains, Segment, segment
-from hermes_desktop.state.sessions.line_matching import Needle, haystack, nearest
 
 _CHUNK = 200
 _FROM_TIP = (
@@ -139,43 +138,6 @@ def count(conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout) -> i
     return int(row[0])
 
 
-def list_rich(conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout) -> list[SessionRow]:
-    """Return the lines as rows with ``preview``, ``last_active`` and a chain's tip fields."""
-    keys = list_keys(conn, choice, layout)
-    wanted = {name for key in keys for name in key}
-    columns = all_columns(layout)
-    if choice.compact_rows:
-        columns.remove("system_prompt")
-    rows = rich_rows(conn, wanted, columns)
-    return [project(rows[root], rows[tip]) for root, tip in keys]
-
-
-def list_keys(
-    conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout
-) -> list[tuple[str, str]]:
-    """Return the lines as pairs: id of the row the line represents, id of the row it shows."""
-    if choice.order_by_last_active or choice.search_by_start or _has_odd_starts(conn):
-        return _keys_from_lines(conn, choice, layout)
-    condition, values = where(choice, layout)
-    rows = conn.execute(
-        "SELECT s.id, s.end_reason FROM sessions AS s "
-        f"WHERE {condition} ORDER BY s.started_at DESC LIMIT ? OFFSET ?",
-        (*values, -1 if choice.limit is None else choice.limit, choice.offset),
-    ).fetchall()
-    return [
-        (row[0], lineage.compression_tip(conn, row[0]))
-        if choice.projects and row[1] == "compression"
-        else (row[0], row[0])
-        for row in rows
-    ]
-
-
-def _has_odd_starts(conn: sqlite3.Connection) -> bool:
-    """Return whether a start is not a number of seconds, so that SQL would sort it wrongly."""
-    odd = "SELECT 1 FROM sessions WHERE started_at > ? LIMIT 1"
-    return conn.execute(odd, (LATEST_SECONDS,)).fetchone() is not None
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line of the list before its text is read.
@@ -223,33 +185,6 @@ def load_lines(
         members = tuple(found.all_below(root))
         newest = max(member.last_active for member in members)
         yield Line(root, found.forward(root)[-1].id, members, newest, source, archived)
-
-
-def _keys_from_lines(
-    conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout
-) -> list[tuple[str, str]]:
-    chains = Chains.load(conn)
-    lines = [
-        line for line in load_lines(conn, choice, layout, lambda _: chains) if _fits(line, choice)
-    ]
-    by_activity = choice.order_by_last_active
-    lines.sort(key=lambda line: line.order if by_activity else line.order[1:], reverse=True)
-    if choice.id_query:
-        needle = choice.id_query.casefold()
-        lines.sort(key=lambda line: nearest(needle, line.members))
-    stop = None if choice.limit is None else choice.offset + choice.limit
-    return [
-        (line.root.id, line.tip_id if choice.projects else line.root.id)
-        for line in lines[choice.offset : stop]
-    ]
-
-
-def _fits(line: Line, choice: ListFilter) -> bool:
-    if choice.id_query:
-        needle = choice.id_query.casefold()
-        if not any(needle in member.id.casefold() for member in line.members):
-            return False
-    return not choice.search_query or Needle(choice.search_query).found_in(haystack(line.members))
 
 
 def all_columns(layout: FileLayout) -> list[str]:

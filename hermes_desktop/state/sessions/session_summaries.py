@@ -1,4 +1,4 @@
-"""The lines of the session list as records."""
+"""The lines of the session list as records, and as rows."""
 
 import sqlite3
 from collections.abc import Collection
@@ -7,7 +7,8 @@ from hermes_desktop.state.database.schema import FileLayout
 from hermes_desktop.state.records.records import SessionRow, SessionSummary
 from hermes_desktop.state.records.stored_values import as_count, as_seconds, as_text, as_title
 from hermes_desktop.state.sessions import pins
-from hermes_desktop.state.sessions.session_list import ListFilter, list_keys, project, rich_rows
+from hermes_desktop.state.sessions.list_order import NewestTimes, list_keys
+from hermes_desktop.state.sessions.session_list import ListFilter, all_columns, project, rich_rows
 
 _SUMMARY_COLUMNS = tuple(
     name
@@ -54,9 +55,26 @@ def _summary(row: SessionRow, root_id: str, *, pinned: bool) -> SessionSummary:
 
 
 def list_summaries(
-    conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout, own_pins: Collection[str] = ()
+    conn: sqlite3.Connection,
+    choice: ListFilter,
+    layout: FileLayout,
+    times: NewestTimes,
+    own_pins: Collection[str] = (),
 ) -> list[SessionSummary]:
     """Return the lines as records; a search text works in either order."""
-    keys = list_keys(conn, choice, layout)
+    keys = list_keys(conn, choice, layout, times)
     found = summaries(conn, keys, own_pins)
     return [found[tip] for _, tip in keys if tip in found]
+
+
+def list_rich(
+    conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout, times: NewestTimes
+) -> list[SessionRow]:
+    """Return the lines as rows with ``preview``, ``last_active`` and a chain's tip fields."""
+    keys = list_keys(conn, choice, layout, times)
+    wanted = {name for key in keys for name in key}
+    columns = all_columns(layout)
+    if choice.compact_rows:
+        columns.remove("system_prompt")
+    rows = rich_rows(conn, wanted, columns)
+    return [project(rows[root], rows[tip]) for root, tip in keys]

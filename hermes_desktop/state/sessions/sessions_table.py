@@ -1,4 +1,4 @@
-"""Rows of ``sessions``: insertion, lookup, end, and reopening.
+"""Rows of ``sessions``: insertion, lookup, end, reopening, settings, and the chat they belong to.
 
 Statements only; callers provide the connection and, for writes, the transaction.
 """
@@ -9,14 +9,18 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from hermes_desktop.state.database.schema import FileLayout
-from hermes_desktop.state.records.content_codec import bindable, clean_text
+from hermes_desktop.state.records.content_codec import bindable, clean_text, decode_json
 from hermes_desktop.state.records.records import SessionRow
 from hermes_desktop.state.records.sqlite_errors import MissingSessionError
-from hermes_desktop.state.records.stored_rows import columns
+from hermes_desktop.state.records.stored_rows import columns, marks
 
 _LONGEST_ID = 1_000
-RESET_OVER = ("agent_close", "ws_orphan_reap")
-"""Ends without a user's decision, which a reset may replace."""
+ENDED_WITHOUT_DECISION = ("agent_close", "ws_orphan_reap")
+"""Ends that no user decided: a reset may replace them, and the next message of the chat continues
+such a session.
+"""
+_ADDRESS = ("source", "user_id", "session_key", "chat_id", "chat_type", "thread_id")
+_KEPT_IF_BLANK = ("display_name", "origin_json")
 
 
 class OptionalFields(TypedDict, total=False):
@@ -107,15 +111,6 @@ def _prompt_hash(conn: sqlite3.Connection, session_id: str) -> Any:
     return column(conn, session_id, "system_prompt_hash")
 
 
-def set_prompt(
-    conn: sqlite3.Connection, session_id: str, prompt: str | None, *, names_prompts: bool
-) -> None:
-    """Overwrite the prompt; where later versions refer to one by its hash, clear the reference."""
-    set_column(conn, session_id, "system_prompt", prompt)
-    if names_prompts:
-        set_column(conn, session_id, "system_prompt_hash", None)
-
-
 def carry_prompt(conn: sqlite3.Connection, origin_id: str, new_id: str) -> None:
     """Copy the prompt of another session, in the same form in which it is stored there."""
     present = columns(conn, "sessions")
@@ -197,11 +192,10 @@ def reopen(conn: sqlite3.Connection, session_id: str) -> None:
 
 def end_by_reset(conn: sqlite3.Connection, session_id: str, reason: str, now: float) -> bool:
     """End a session deliberately, also one that only lost its agent. False: nothing to do."""
-    marks = ", ".join("?" * len(RESET_OVER))
     done = conn.execute(
         "UPDATE sessions SET ended_at = ?, end_reason = ? "
-        f"WHERE id = ? AND (ended_at IS NULL OR end_reason IN ({marks}))",
-        (now, clean_text(reason), clean_text(session_id), *RESET_OVER),
+        f"WHERE id = ? AND (ended_at IS NULL OR end_reason IN ({marks(ENDED_WITHOUT_DECISION)}))",
+        (now, clean_text(reason), clean_text(session_id), *ENDED_WITHOUT_DECISION),
     )
     return done.rowcount > 0
 
@@ -228,3 +222,83 @@ def ids_with_prefix(conn: sqlite3.Connection, text: str, *, limit: int) -> list[
         (escaped + "%", limit),
     )
     return [str(row[0]) for row in rows]
+
+
+def parse_config(text: str | None) -> dict[str, Any]:
+    """Return settings parsed from JSON text; {} for a blank one.
+
+    Raises:
+        ValueError: It is not a JSON object.
+    """
+    if not text or not text.strip():
+        return {}
+    config = decode_json(text)
+    if isinstance(config, dict):
+        return config
+    raise ValueError("model_config must be a JSON object")
+
+
+def set_config(
+    conn: sqlite3.Connection, session_id: str, config: Mapping[str, Any], model: str | None
+) -> None:
+    """Overwrite the settings; the old marks are kept, else the row would change its kind."""
+    old = decode_json(column(conn, session_id, "model_config"))
+    marks = {
+        key: value
+        for key, value in (old.items() if isinstance(old, dict) else ())
+        if key.startswith("_")
+    }
+    conn.execute(
+        "UPDATE sessions SET model_config = ?, model = coalesce(?, model) WHERE id = ?",
+        (
+            encode_config({**marks, **config}),
+            bindable(model),
+            clean_text(session_id),
+        ),
+    )
+
+
+def record_peer(conn: sqlite3.Connection, session_id: str, peer: Mapping[str, Any]) -> bool:
+    """Store a session's chat: the address is overwritten, name and origin only by new values.
+
+    Returns:
+        False when nothing was stored: no key, or no such session.
+    """
+    if not peer.get("session_key"):
+        return False
+    parts = [f"{name} = ?" for name in _ADDRESS]
+    parts += [f"{name} = coalesce(?, {name})" for name in _KEPT_IF_BLANK]
+    values = [bindable(peer.get(name)) for name in (*_ADDRESS, *_KEPT_IF_BLANK)]
+    done = conn.execute(
+        f"UPDATE sessions SET {', '.join(parts)} WHERE id = ?", (*values, clean_text(session_id))
+    )
+    return done.rowcount > 0
+
+
+def latest_of_peer(conn: sqlite3.Connection, peer: Mapping[str, Any]) -> SessionRow | None:
+    """Return the newest session with messages that a chat may continue: by key, else by address."""
+    if not peer.get("session_key"):
+        return None
+    address = ("user_id", "chat_id", "chat_type", "thread_id")
+    found = _latest(conn, peer, ("session_key",))
+    if found is None and any(peer.get(name) for name in address):
+        found = _latest(conn, peer, address)
+    return found
+
+
+def _latest(
+    conn: sqlite3.Connection, peer: Mapping[str, Any], names: tuple[str, ...]
+) -> SessionRow | None:
+    same = " AND ".join(f"s.{name} IS ?" for name in names)
+    row = conn.execute(
+        f"SELECT s.* FROM sessions AS s WHERE s.source = ? AND {same} "
+        f"AND (s.ended_at IS NULL OR s.end_reason IN ({marks(ENDED_WITHOUT_DECISION)})) "
+        "AND EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id) "
+        "ORDER BY s.started_at DESC, s.id DESC LIMIT 1",
+        (
+            bindable(peer.get("source")),
+            *(bindable(peer.get(n)) for n in names),
+            *ENDED_WITHOUT_DECISION,
+        ),
+    ).fetchone()
+    return None if row is None else dict(row)

@@ -11,14 +11,13 @@ one: its messages would enter and leave the session unknown to the index. There 
 """
 
 import json
-import os
 import sqlite3
-import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from hermes_desktop.core.processes.liveness import is_running
 from hermes_desktop.state.records.content_codec import decode_json
 from hermes_desktop.state.records.stored_rows import (
     Row,
@@ -71,19 +70,9 @@ class Mark:
 
     def is_abandoned(self, now: float) -> bool:
         """Return whether the operation was abandoned: its process is gone, or took far too long."""
-        return not 0.0 <= now - self.at < _PATIENCE_S or not _is_alive(self.pid)
-
-
-def _is_alive(pid: int) -> bool:
-    if sys.platform == "win32":  # signal 0 would end the process on Windows
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass
-    return True
+        return not 0.0 <= now - self.at < _PATIENCE_S or not is_running(
+            self.pid, if_unknown=True, zombies=True
+        )
 
 
 def covered(row: Mapping[str, Any], mark: Mark, *, as_subagent: bool = True) -> Row:

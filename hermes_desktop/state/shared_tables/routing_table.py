@@ -59,15 +59,3 @@ def save_changes(
         [(scope, key) for key in gone],
     )
     return len(fresh) + len(gone)
-
-
-def readable_keys(conn: sqlite3.Connection, scope: str) -> set[str]:
-    """Return keys whose entry is a JSON object: those that a reader of the scope knows."""
-    return {key for key, text in load(conn, scope).items() if _is_object(text)}
-
-
-def _is_object(text: Any) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (TypeError, ValueError, RecursionError):
-        return False

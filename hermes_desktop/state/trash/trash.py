@@ -215,7 +215,7 @@ def _trash_together(
     copied = own.write(lambda out: {name: make_copy(db, out, name, how) for name in names})
     copies = [each for each in copied.values() if each is not None]
     try:
-        gone = db._execute_write(functools.partial(delete_copied, own, copies))  # noqa: SLF001 - same package
+        gone = db._execute_write(functools.partial(delete_copied, own, copies))
     except RefusedError:  # for one of them; which one is found when each is tried separately
         gone = set()
 
@@ -269,7 +269,7 @@ def _remove(
             on_step=lambda done: ears.on_progress(Progress(_STEP, done, messages)),
             cancel=ears.cancel,
         )
-    if db._execute_write(functools.partial(delete_copied, own, [copied])):  # noqa: SLF001 - same package
+    if db._execute_write(functools.partial(delete_copied, own, [copied])):
         own.write(lambda out: trash_table.set_deleted(out, trash_id, copied.what.session_ids))
         return None
     own.write(lambda out: trash_table.drop(out, trash_id))

@@ -107,11 +107,11 @@ def restore_item(
     numbers = olds if plan.first is None else range(plan.first, plan.first + len(olds))
     way = _Return(own, trash_id, kept, plan, dict(zip(olds, numbers, strict=True)))
     if fits_one(len(pieces), sum(piece.bytes for piece in pieces)):
-        return db._execute_write(way.at_once)  # noqa: SLF001 - same package
-    if not db._execute_write(way.begin):  # noqa: SLF001 - same package
+        return db._execute_write(way.at_once)
+    if not db._execute_write(way.begin):
         return None
     if in_steps(db, pieces, way.insert, on_step=on_step) is None:
-        retitled = db._execute_write(way.finish)  # noqa: SLF001 - same package
+        retitled = db._execute_write(way.finish)
         if retitled is not None:
             return retitled
     # Another process of this program may have finished it.

@@ -61,7 +61,7 @@ def leave(  # noqa: PLR0913 - each is needed
         return True
 
     try:
-        if db._execute_write(begin):  # noqa: SLF001 - same package
+        if db._execute_write(begin):
             return _settled(db, way, on_step, cancel)
     except RefusedError:
         own.write(lambda out: trash_table.drop(out, trash_id))
@@ -86,7 +86,7 @@ def _settled(
     own, trash_id = way.own, way.trash_id
     try:
         ended = in_steps(db, way.kept.pieces(), way.remove, on_step=on_step, cancel=cancel)
-        ended = ended or db._execute_write(way.finish)  # noqa: SLF001 - same package
+        ended = ended or db._execute_write(way.finish)
     except RefusedError:
         _put_back(db, way)
         raise

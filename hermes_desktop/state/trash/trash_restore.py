@@ -80,7 +80,7 @@ def _restore_one(
             )
         kept = own.read(lambda out: trash_table.kept(out, trash_id), default=Kept())
         plan = make_plan(db, kept)
-        now = db._clock.time()  # noqa: SLF001 - same package
+        now = db._clock.time()
         own.write(lambda out: _note(out, trash_id, plan, now))  # noqa: B023
 
         def heard(done: int, total: int = len(kept.messages)) -> None:
@@ -115,7 +115,7 @@ def settle_trash(db: SessionDB, own: DesktopDatabase) -> int:
     open_ids = own.read(trash_table.unsettled, default=nothing)
     for trash_id in open_ids:
         if not _go_on(db, own, trash_id):
-            db._execute_write(lambda conn: _settle(conn, own, trash_id))  # noqa: SLF001, B023 - same package; used at once
+            db._execute_write(lambda conn: _settle(conn, own, trash_id))  # noqa: B023 - same package; used at once
     db.finish_what_was_cut_short()
     return len(open_ids) + _show_what_nobody_knows(db, own)
 
@@ -127,7 +127,7 @@ def _show_what_nobody_knows(db: SessionDB, own: DesktopDatabase) -> int:
     """
 
     def unknown(conn: sqlite3.Connection) -> list[str]:
-        now = db._clock.time()  # noqa: SLF001 - same package
+        now = db._clock.time()
         found = [
             (each, mark.token)
             for each, mark in transit_rows.on_their_way(conn)
@@ -146,7 +146,7 @@ def _show_what_nobody_knows(db: SessionDB, own: DesktopDatabase) -> int:
         )
         return len(ids)
 
-    return db._execute_write(show) if db.read(unknown) else 0  # noqa: SLF001 - same package
+    return db._execute_write(show) if db.read(unknown) else 0
 
 
 def _tokens(out: sqlite3.Connection) -> frozenset[str]:

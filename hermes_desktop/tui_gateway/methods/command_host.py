@@ -51,7 +51,7 @@ def context_of(
     The sender is the user of this machine and may use all commands. Only commands that list others
     omit those that are not usable here.
     """
-    added = added_commands.all_added(server) if command in _LISTING else ()
+    added = added_commands.all_added(server).values() if command in _LISTING else ()
     added_definitions = tuple(each.definition for each in added)
     names = (each.name for each in (*usable_commands(), *added_definitions))
     sender = Sender(

@@ -1,6 +1,8 @@
-"""Methods for slash commands: catalog, completion and execution."""
+"""Methods for slash commands (catalog, execution) and for completion of commands and paths."""
 
 import logging
+import os
+from pathlib import Path
 from typing import Any
 
 from hermes_desktop.commands import registry
@@ -14,9 +16,12 @@ from hermes_desktop.tui_gateway.methods.command_host import context_of, usable_c
 from hermes_desktop.tui_gateway.methods.conversation_methods import take_back
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call
+from hermes_desktop.tui_gateway.session_record import folder_of
 from hermes_desktop.tui_gateway.turns import alone_everywhere, tell_info
 
 _MOST_LISTED = 10
+MOST_ITEMS = 50
+_MOST_LOOKED_AT = 20_000
 log = logging.getLogger(__name__)
 
 
@@ -25,7 +30,10 @@ def catalog(call: Call) -> dict[str, Any]:
     categories: dict[str, list[list[str]]] = {}
     canonical: dict[str, str] = {}
     listed: list[tuple[CommandDef, str]] = [(each, each.category) for each in usable_commands()]
-    listed += [(each.definition, each.category) for each in added_commands.all_added(call.server)]
+    listed += [
+        (each.definition, added_commands.category(each))
+        for each in added_commands.all_added(call.server).values()
+    ]
     for command, category in listed:
         categories.setdefault(category, []).append([f"/{command.name}", _meta(command)])
         canonical |= {f"/{name}": f"/{command.name}" for name in (command.name, *command.aliases)}
@@ -52,7 +60,7 @@ def resolve(call: Call) -> dict[str, Any]:
         return {
             "canonical": added.definition.name,
             "description": added.definition.description,
-            "category": added.category,
+            "category": added_commands.category(added),
             "available": True,
         }
     command = _find(name)
@@ -183,7 +191,7 @@ def complete_slash(call: Call) -> dict[str, Any]:
     if " " in text:
         return {"items": [], "replace_from": text.rindex(" ") + 1}
     begun = text[1:].lower()
-    added = [each.definition for each in added_commands.all_added(call.server)]
+    added = [each.definition for each in added_commands.all_added(call.server).values()]
     items = [
         {"text": name, "display": f"/{name}", "meta": _meta(command) + also}
         for command in (*usable_commands(), *added)
@@ -196,3 +204,44 @@ def complete_slash(call: Call) -> dict[str, Any]:
 def _names(command: CommandDef) -> list[tuple[str, str]]:
     aliases = [(alias, f" (alias for /{command.name})") for alias in command.aliases]
     return [(command.name, ""), *aliases]
+
+
+def complete_path(call: Call) -> dict[str, Any]:
+    """Handle ``complete.path``: files and folders relative to the session's folder, or anywhere."""
+    word = call.params.optional_text("word")
+    session = call.session()[1] if call.params.has("session_id") else {}
+    if not word or word.startswith("@") or "\0" in word:
+        return {"items": []}
+    head, slash, begun = word.rpartition("/")
+    start = Path(folder_of(session))
+    try:
+        place = start / Path(f"{head}{slash}" or ".").expanduser()
+        found = _matching(place, begun)
+    except (OSError, RuntimeError):  # no permission, or no such home folder
+        return {"items": []}
+    return {"items": [_item(f"{head}{slash}", name, is_folder) for name, is_folder in found]}
+
+
+def _matching(place: Path, begun: str) -> list[tuple[str, bool]]:
+    """Return the matching names, folders first; hidden ones only if the dot was typed."""
+    found: list[tuple[str, bool]] = []
+    with os.scandir(place) as entries:
+        for number, entry in enumerate(entries):
+            if number >= _MOST_LOOKED_AT:
+                break
+            hidden = entry.name.startswith(".") and not begun.startswith(".")
+            if not hidden and entry.name.lower().startswith(begun.lower()):
+                found.append((entry.name, _is_folder(entry)))
+    return sorted(found, key=lambda each: (not each[1], each[0]))[:MOST_ITEMS]
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _item(head: str, name: str, is_folder: bool) -> dict[str, str]:  # noqa: FBT001 - of a pair
+    shown = f"{name}/" if is_folder else name
+    return {"text": f"{head}{shown}", "display": shown, "meta": "dir" if is_folder else ""}

@@ -72,7 +72,7 @@ def _shorten(server: Server, db: SessionDB, session: Session, focus: str) -> Any
         return None
     care = server.program.facts.care(session.get("model_override") or {})
     if care is None:
-        raise RpcError(Code.COMPRESS, "there is nobody who could write a summary")
+        raise RpcError(Code.COMPRESS, "no model is set that could write a summary")
     try:
         done = care.shorten(key, Wish("by_hand", focus=focus), ending.Interrupted(session))
     finally:

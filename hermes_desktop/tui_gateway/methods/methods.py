@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 
-from hermes_desktop.tui_gateway import background_methods
+from hermes_desktop.tui_gateway import asking, background_methods
 from hermes_desktop.tui_gateway.methods import (
-    answer_methods,
     command_methods,
     compressing,
     conversation_methods,
     opening_methods,
-    paths_completion,
     process_methods,
     prompt_methods,
     settings_methods,
@@ -38,8 +36,8 @@ METHODS: Mapping[str, Method] = {
     "session.steer": prompt_methods.steer,
     "session.interrupt": prompt_methods.interrupt,
     "prompt.submit": prompt_methods.submit,
-    "approval.respond": answer_methods.approval_respond,
-    "clarify.respond": answer_methods.clarify_respond,
+    "approval.respond": asking.approval_respond,
+    "clarify.respond": asking.clarify_respond,
     "prompt.background": background_methods.submit,
     "agents.list": background_methods.agents_list,
     "process.list": process_methods.process_list,
@@ -56,7 +54,7 @@ METHODS: Mapping[str, Method] = {
     "command.dispatch": command_methods.dispatch,
     "slash.exec": command_methods.execute,
     "complete.slash": command_methods.complete_slash,
-    "complete.path": paths_completion.complete_path,
+    "complete.path": command_methods.complete_path,
 }
 
 AT_ONCE = frozenset({"session.interrupt", "session.steer", "approval.respond", "clarify.respond"})

@@ -103,7 +103,7 @@ def _tell_end(server: Server, info: ProcessInfo, table: ProcessTable) -> None:
     try:
         agents.ensure_agent(server, session)
     except RpcError:
-        log.warning("Nobody can be told that %s has ended", info.id, exc_info=True)
+        log.warning("The end of %s cannot be reported", info.id, exc_info=True)
         release(server, sid, session)
         return
     server.start_thread(lambda: run_prompts(server, sid, session, words))

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from hermes_desktop.agent.tools.asking.approvals import ApprovalRules
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.commands.parsing import take_option
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.tui_gateway import agents
-from hermes_desktop.tui_gateway.methods import approval_settings, thinking_settings
+from hermes_desktop.tui_gateway.methods import thinking_settings
 from hermes_desktop.tui_gateway.methods.conversation_methods import set_folder
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.protocol.params import Params
@@ -32,6 +34,9 @@ _LATER = frozenset(
     ]
 )
 _DEFAULT = frozenset({"default", "reset"})
+_ON = frozenset({"1", "on", "true", "yes"})
+_OFF = frozenset({"0", "off", "false", "no"})
+_ASK = frozenset({"manual", "smart"})
 
 
 def get(call: Call) -> dict[str, Any]:
@@ -92,6 +97,63 @@ def _get_folder(call: Call) -> dict[str, Any]:
     return {"value": folder_of(_session_or_none(call) or {})}
 
 
+def _get_yolo(call: Call) -> dict[str, Any]:
+    """Return whether approvals are switched off in a session."""
+    free = call.params.has("session_id") and _queue(call).is_free(_key(call))
+    return {"value": "1" if free else "0"}
+
+
+def _get_mode(call: Call) -> dict[str, Any]:
+    """Return the approval mode: as set for the session, else as in the settings."""
+    if call.params.has("session_id") and _queue(call).is_free(_key(call)):
+        return {"value": "off", "scope": "session"}
+    return {"value": _mode_in_settings(call), "scope": "home"}
+
+
+def _mode_in_settings(call: Call) -> str:
+    """Return the mode in the settings; an invalid one counts as asking."""
+    document = call.server.program.settings.document()
+    if ApprovalRules.from_mapping(document).mode == "off":
+        return "off"
+    section = document.get("approvals")
+    named = section.get("mode") if isinstance(section, Mapping) else None
+    return named if isinstance(named, str) and named in _ASK else "smart"
+
+
+def _set_yolo(call: Call) -> dict[str, Any]:
+    """Switch approvals of a session off or on; without a value the state is toggled."""
+    word = call.params.optional_text("value").strip().lower()
+    if word and word not in _ON | _OFF:
+        raise RpcError(Code.BAD_VALUE, "value must be 1 or 0")
+    queue, key = _queue(call), _key(call)
+    free = word in _ON if word else not queue.is_free(key)
+    queue.set_free(key, free=free)
+    return {"key": "yolo", "value": "1" if free else "0", "scope": "session"}
+
+
+def _set_mode(call: Call) -> dict[str, Any]:
+    """Set the approval mode of a session by the names that the settings use."""
+    mode = call.params.text("value").strip().lower()
+    if mode not in _ASK | {"off"}:
+        raise RpcError(Code.BAD_VALUE, "value must be manual, smart or off")
+    if mode != "off" and _mode_in_settings(call) == "off":
+        words = "approvals are off in the settings of this home: change approvals.mode there"
+        raise RpcError(Code.BAD_VALUE, words)
+    _queue(call).set_free(_key(call), free=mode == "off")
+    return {"key": "approval_mode", "value": mode, "scope": "session"}
+
+
+def _key(call: Call) -> str:
+    return str(call.session()[1]["session_key"])
+
+
+def _queue(call: Call) -> RequestQueue:
+    queue = call.server.program.requests
+    if queue is None:
+        raise RpcError(Code.UNKNOWN_KEY, "this process does not ask for approval")
+    return queue
+
+
 _READERS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
     "model": _get_model,
     "provider": _get_provider,
@@ -101,15 +163,20 @@ _READERS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
     "busy": _get_busy,
     "cwd": _get_folder,
     **thinking_settings.READERS,
-    "yolo": approval_settings.get_yolo,
-    "approval_mode": approval_settings.get_mode,
+    "yolo": _get_yolo,
+    "approval_mode": _get_mode,
+}
+_WRITERS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
+    **thinking_settings.WRITERS,
+    "yolo": _set_yolo,
+    "approval_mode": _set_mode,
 }
 
 
 def set_(call: Call) -> dict[str, Any]:
     """Handle ``config.set``: for one live session; the files of the home are not written."""
     key = call.params.optional_text("key")
-    writer = {**approval_settings.WRITERS, **thinking_settings.WRITERS}.get(key)
+    writer = _WRITERS.get(key)
     if writer is None and key not in {"model", "busy", "cwd"}:
         raise _unknown(key)
     if not call.params.has("session_id"):

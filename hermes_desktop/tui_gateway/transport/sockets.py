@@ -166,7 +166,7 @@ class ListeningSocket:
                 return None
             if _is_ours(connection):
                 return SocketTransport(connection)
-            log.warning("Somebody else connected and was let go")
+            log.warning("A process of another user connected and was disconnected")
             connection.close()
 
     def close(self) -> None:
@@ -183,9 +183,9 @@ def _check_folder(folder: Path) -> None:
     found = folder.stat()
     if found.st_uid != os.getuid() or found.st_mode & _PRIVATE:
         raise RefusedError(
-            "The socket is not made in a folder that others may enter.",
-            f"{folder} belongs to somebody else, or its rights are wider than 0700.",
-            "Choose a folder that only you may enter, or leave the path out.",
+            "The socket cannot be created in a folder that others can open.",
+            f"{folder} belongs to another user, or its permissions are wider than 0700.",
+            "Choose a folder that only you can open, or omit the path.",
         )
 
 
@@ -193,9 +193,9 @@ def _refuse_another(path: Path) -> None:
     """Refuse a path that exists and is not a socket."""
     if os.path.lexists(path) and not stat.S_ISSOCK(path.lstat().st_mode):
         raise RefusedError(
-            "There is something else where the socket would be.",
-            f"{path} is no socket; it was left as it is.",
-            "Give another path.",
+            "The path of the socket is already in use.",
+            f"{path} is not a socket; it was left unchanged.",
+            "Choose another path.",
         )
 
 
@@ -212,8 +212,8 @@ def _remove_left_over(path: Path) -> None:
             return
     raise BusyError(
         "Another process serves this socket.",
-        f"Somebody answers at {path}.",
-        "Connect to it, or give another path.",
+        f"It answers at {path}.",
+        "Connect to it, or choose another path.",
     )
 
 

@@ -24,24 +24,16 @@ class CountdownBar(QWidget):
     Args:
         theme: Colors.
         now: Returns seconds since the epoch.
-        sentence: With ``{}`` for the time, such as "Denied by itself in {}".
-        colour: Name of the palette's color for the bar; near the end it is the warning color.
     """
 
     def __init__(
-        self,
-        theme: Theme,
-        now: Callable[[], float],
-        sentence: str,
-        *,
-        colour: str = "warning",
-        parent: QWidget | None = None,
+        self, theme: Theme, now: Callable[[], float], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._now = now
-        self._sentence = sentence
-        self._calm = colour
+        self._sentence = "{}"
+        self._calm = "warning"
         self._span = 1.0
         self._end = 0.0
         self.words = QLabel()
@@ -55,6 +47,16 @@ class CountdownBar(QWidget):
     def share(self) -> float:
         """The remaining share of the time, 0 to 1."""
         return min(max((self._end - self._now()) / self._span, 0.0), 1.0)
+
+    def show_words(self, sentence: str, *, colour: str) -> None:
+        """Set the text of the label, and the color of the bar.
+
+        Args:
+            sentence: With ``{}`` for the time, such as "Denied automatically in {}".
+            colour: Name of the palette's color; near the end it is the warning color.
+        """
+        self._sentence = sentence
+        self._calm = colour
 
     def run_to(self, end: float, *, span: float) -> None:
         """Start the countdown.

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMargins, QUrl, Signal
+from PySide6.QtCore import QMargins, QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeySequence, QPalette, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
-from hermes_desktop.core.errors import HermesError
-from hermes_desktop.ui.asking.sheet_place import SheetContainer, ShrinkableContainer
+from hermes_desktop.core.errors import HermesError, NotFoundError
+from hermes_desktop.services.assembly.desktop_services import DesktopServices
+from hermes_desktop.services.hosting.desktop_chat import beside_model_before
+from hermes_desktop.ui.asking.sheet_container import SheetContainer, ShrinkableContainer
 from hermes_desktop.ui.chat.composer import Composer
+from hermes_desktop.ui.chat.composer_context import ComposerContext
 from hermes_desktop.ui.chat.empty_page import EmptyPage
 from hermes_desktop.ui.chat.header.chat_header import ChatHeader, ChatState
 from hermes_desktop.ui.chat.header.context_watch import ContextUsageTracker
 from hermes_desktop.ui.chat.header.session_text import facts_of, is_live, tip_of, title_of
-from hermes_desktop.ui.chat.header.title_writer import store_title
 from hermes_desktop.ui.chat.link_confirmation import ask_to_open
-from hermes_desktop.ui.chat.loading_signs import LoadingIndicators
 from hermes_desktop.ui.chat.sending import Sending
-from hermes_desktop.ui.chat.session_place import ComposerContext
 from hermes_desktop.ui.chat.session_refresh import SessionRefresh
 from hermes_desktop.ui.chat.shown_session import ShownSession
 from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
-from hermes_desktop.ui.chat.turn_news import TurnNews
-from hermes_desktop.ui.chat.turn_replay import replay
+from hermes_desktop.ui.chat.turn_news import TurnNews, replay
 from hermes_desktop.ui.transcript.blocks.markdown_blocks import safe_link
 from hermes_desktop.ui.transcript.transcript_view import TranscriptView
 
@@ -97,6 +97,8 @@ class ChatPage(QWidget):
         self._shown = ShownSession(nothing=True)
         self._ledger = TurnLedger()
         self._model = ""
+        self._checks_begun = self._check_shown = 0
+        self._readiness: ChatReadiness | None = None
         self.header = ChatHeader(theme, self)
         self.view = TranscriptView(theme, workers, self)
         self.empty = EmptyPage(theme, self)
@@ -254,6 +256,9 @@ class ChatPage(QWidget):
             self.header.set_words(self.tr("New chat"), self._model, renameable=False)
         self.header.setVisible(not shown.nothing)
         self.title_changed.emit(_window_title(shown))
+        if self._readiness is not None:
+            # The row with the model of the last reply may be read after the settings.
+            self.readiness_changed.emit(beside_model_before(self._readiness, summary))
         state: ChatState = ""
         if busy:
             state = "working" if busy == "running" else busy
@@ -262,18 +267,24 @@ class ChatPage(QWidget):
         self.header.set_state(state)
 
     async def look_at_settings(self) -> ChatReadiness:
-        """Check which model will answer the next message, and show it."""
+        """Check which model will answer the next message, and show it.
+
+        Of several checks at a time, an earlier one never replaces the result of a later one.
+        """
         shown = self._shown
+        self._checks_begun += 1
+        number = self._checks_begun
         readiness = await self._services.chat.readiness(shown.summary)
-        if shown is self._shown:
+        if shown is self._shown and number > self._check_shown:
+            self._check_shown = number
             self._take_readiness(readiness)
         return readiness
 
     def _take_readiness(self, readiness: ChatReadiness) -> None:
         self._model = readiness.model
+        self._readiness = readiness
         writable = self._services.db.condition.writable
         self.composer.set_readiness(readiness, about_model=writable)
-        self.readiness_changed.emit(readiness)
         self.header.fix_title(self._services.db.condition.title)
         self.place.tell_again()
         if self._shown.id is None and not self._shown.nothing:
@@ -390,3 +401,52 @@ class ChatPage(QWidget):
 
 def _window_title(shown: ShownSession) -> str:
     return title_of(shown.summary) if shown.summary is not None else ""
+
+
+GREY_AFTER_MS = 150
+LINE_AFTER_MS = 400
+
+
+class LoadingIndicators(QObject):
+    """Indicators over a transcript while another one is being read.
+
+    The old content is grayed out after 150 ms; a progress line appears after 400 ms.
+    """
+
+    def __init__(self, view: TranscriptView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._grey = QTimer(self, singleShot=True, interval=GREY_AFTER_MS)
+        self._line = QTimer(self, singleShot=True, interval=LINE_AFTER_MS)
+        self._grey.timeout.connect(lambda: view.set_loading(greyed=True, busy=False))
+        self._line.timeout.connect(lambda: view.set_loading(greyed=True, busy=True))
+
+    def begin(self) -> None:
+        """Start the timers; a transcript is being read."""
+        self._grey.start()
+        self._line.start()
+
+    def end(self) -> None:
+        """Remove the indicators; the transcript was read, or reading it failed."""
+        self._grey.stop()
+        self._line.stop()
+        self._view.set_loading(greyed=False, busy=False)
+
+
+async def store_title(
+    services: DesktopServices, refresh: SessionRefresh, shown: ShownSession, title: str
+) -> None:
+    """Store a title that was entered in the header, and read the session again.
+
+    If the session is gone by then, the refresh reports that.
+
+    Raises:
+        NotFoundError: The session is gone.
+        StateError: The title cannot be written.
+    """
+    if shown.id is None:
+        return
+    await services.catalog.rename(shown.id, title)
+    services.watch.check_now()
+    with suppress(NotFoundError):
+        await refresh.refresh(shown)

@@ -1,8 +1,9 @@
 """The composer: message field, Send and Stop buttons, and notes about both."""
 
 from PySide6.QtCore import QEvent, QMargins, QObject, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
+from PySide6.QtGui import QColor, QFontDatabase, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -15,12 +16,137 @@ from typing_extensions import override
 
 from hermes_desktop.services.hosting.desktop_chat import ChatReadiness
 from hermes_desktop.ui.chat.message_input import MessageInput
-from hermes_desktop.ui.chat.read_only_box import ReadOnlyBox
-from hermes_desktop.ui.chat.reason_box import ReasonBox
 from hermes_desktop.ui.widgets.centered_column import put_in_middle
+from hermes_desktop.ui.widgets.flow_row import FlowRow
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.resource_files import icon_size, tinted_icon
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK, Theme
+from hermes_desktop.ui.words.gateway_words import plain
+from hermes_desktop.ui.words.setting_names import setting_in
+
+
+class ReadOnlyBox(QWidget):
+    """The box that replaces the message field in read-only sessions.
+
+    It has a reason, and the one way to continue: a copy, or a command for another program.
+
+    Signals:
+        copy_wanted: Continue in a copy.
+    """
+
+    copy_wanted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.words = LeadingLabel()
+        self.command = LeadingLabel()
+        self.command.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.command.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.copy = QPushButton(self.tr("Continue in a copy"), self)
+        self.copy.clicked.connect(self.copy_wanted)
+        self.copy_command = QPushButton(self.tr("Copy the command"), self)
+        self.copy_command.clicked.connect(self._copy_command)
+        row = QHBoxLayout()
+        for button in (self.copy, self.copy_command):
+            button.setAutoDefault(False)
+            row.addWidget(button)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(QMargins(2, 4, 2, 4))
+        for widget in (self.words, self.command):
+            column.addWidget(widget)
+        column.addLayout(row)
+        theme.changed.connect(self._colour)
+        self._colour()
+        self.show_reason("")
+
+    @property
+    def button(self) -> QPushButton:
+        """The button that continues."""
+        return self.copy_command if self.command.text() else self.copy
+
+    def show_reason(self, reason: str, command: str = "") -> None:
+        """Show the reason.
+
+        Args:
+            reason: The reason as display text.
+            command: The command that continues in another program; "" if a copy does.
+        """
+        self.words.setText(reason)
+        if command != self.command.text():
+            self.copy_command.setText(self.tr("Copy the command"))
+        self.command.setText(command)
+        self.command.setVisible(bool(command))
+        self.copy.setVisible(not command)
+        self.copy_command.setVisible(bool(command))
+        self.button.setAccessibleDescription(f"{reason} {command}".strip())
+
+    def _copy_command(self) -> None:
+        QApplication.clipboard().setText(self.command.text())
+        self.copy_command.setText(self.tr("Copied"))
+
+    def _colour(self) -> None:
+        tint(self.words, self._theme.palette.secondary_text)
+
+
+class ReasonBox(QWidget):
+    """The reason why no message can be sent, above the message field.
+
+    It has a title, the reason, and buttons to fix it, one of them to the settings.
+
+    Signals:
+        check_wanted: Check the settings again after the user changed something.
+        settings_wanted: Open the settings, at the key of one of them or at "".
+    """
+
+    check_wanted = Signal()
+    settings_wanted = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.key = ""
+        self.title: LeadingLabel = heading_label()
+        self.words = SecondaryLabel(theme)
+        self.settings_button = QPushButton(self.tr("Open the settings"))
+        self.check_button = QPushButton(self.tr("Check again"))
+        self._buttons = FlowRow()
+        for button in (self.settings_button, self.check_button):
+            button.setAutoDefault(False)
+            self._buttons.add(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(QMargins(2, 4, 2, 8))
+        for widget in (self.title, self.words, self._buttons):
+            column.addWidget(widget)
+        self.check_button.clicked.connect(self.check_wanted)
+        self.settings_button.clicked.connect(lambda: self.settings_wanted.emit(self.key))
+
+    def show_reason(self, readiness: ChatReadiness, *, about_model: bool) -> None:
+        """Show the reason.
+
+        Args:
+            readiness: What is missing.
+            about_model: Whether a setting can fix it.
+        """
+        self.title.setText(plain(readiness.title))
+        words = " ".join(part for part in (readiness.detail, readiness.hint) if part)
+        self.words.setText(plain(words))
+        self.words.setVisible(bool(words))
+        self.key = setting_in(words)
+        self.settings_button.setVisible(about_model)
+        for button in (self.settings_button, self.check_button):
+            button.setAccessibleDescription(f"{self.title.text()} {self.words.text()}")
+        self._buttons.settle()
+
+    @property
+    def first_button(self) -> QPushButton:
+        """The button that helps most."""
+        hidden = self.settings_button.isHidden()
+        return self.check_button if hidden else self.settings_button
 
 
 class _Frame(QWidget):

@@ -66,7 +66,7 @@ class EmptyPage(QWidget):
         """Show a chat that has not started, and the model that would answer."""
         self.say(
             self.tr("Start a session"),
-            self.tr("Ask something, or hand over a task. The session is kept in your history."),
+            self.tr("Ask a question or assign a task. The session is kept in your history."),
             self.tr("{model} answers.").format(model=model) if model else "",
         )
 

@@ -7,6 +7,8 @@ from PySide6.QtGui import QFontMetricsF, QInputMethodEvent, QKeyEvent, QResizeEv
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QWidget
 from typing_extensions import override
 
+from hermes_desktop.ui.widgets.resting_caret import RestingCaret
+
 MOST_LINES = 8
 _PADDING = 7
 
@@ -33,6 +35,7 @@ class MessageInput(QPlainTextEdit):
         self.document().setDocumentMargin(_PADDING)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.document().documentLayout().documentSizeChanged.connect(self._grow)
+        RestingCaret(self)
         self._grow()
 
     @override

@@ -12,7 +12,7 @@ from hermes_desktop.core.events import (
     TurnQueued,
     TurnStarted,
 )
-from hermes_desktop.core.pending_requests import PendingRequests, RequestEvent
+from hermes_desktop.core.user_requests import PendingRequests, RequestEvent
 from hermes_desktop.ui.transcript.call_states import CallState, note_call
 
 
@@ -97,8 +97,8 @@ class TurnLedger:
     def follow_request(self, event: RequestEvent, now: float) -> None:
         """Record that a running tool waits for the user, or that it no longer does."""
         self._requests.follow(event)
-        tools = self._requests.tools(event.session_id)
-        for turn in self.of({event.session_id}):
+        tools = self._requests.tools(event.request.session_id)
+        for turn in self.of({event.request.session_id}):
             for call in turn.calls:
                 asked = call.running and call.name in tools
                 if call.asked and not asked:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from hermes_desktop.core.events import HostingRefusal, OtherGateway
+from hermes_desktop.core.text.capitals import capitalized
 from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, SPACE_16, SPACE_24, Theme
@@ -117,7 +118,7 @@ def take_over_question(
     """Return the dialog that confirms stopping another gateway."""
     name = other.name if other is not None else "other gateway"
     asked = (
-        f"{_first_up(_the(name))} is asked to stop, as “hermes gateway stop” does. It may let its"
+        f"{capitalized(_the(name))} is asked to stop, as “hermes gateway stop” does. It may let its"
         " running replies end first, so this can take up to two minutes."
     )
     then = (
@@ -131,7 +132,7 @@ def take_over_question(
             if other.started_at is None
             else f", running for {format_span(now - other.started_at)}"
         )
-        about.append(f"{_first_up(_the(name))}, process {other.pid}{age}")
+        about.append(f"{capitalized(_the(name))}, process {other.pid}{age}")
         served = [source_name(each.name) for each in other.platforms]
         if served:
             about.append(f"It serves {', '.join(served)}")
@@ -185,7 +186,3 @@ def revoke_question(name: str, platform: str, theme: Theme, parent: QWidget) -> 
 
 def _the(name: str) -> str:
     return name if name.lower().startswith(("the ", "another ")) else f"the {name}"
-
-
-def _first_up(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -4,7 +4,7 @@ from hermes_desktop.services.sessions.delete_plan import DeletePlan, PlannedConv
 from hermes_desktop.services.sessions.live_actions import DeletePreview
 from hermes_desktop.ui.words.source_names import source_name
 
-KEPT_WORDS = "Kept in the trash for 30 days; Undo brings everything back."
+KEPT_WORDS = "Kept in the trash for 30 days. Undo restores everything."
 _LONGEST_NAME = 60
 
 
@@ -37,14 +37,14 @@ def facts_about(preview: DeletePreview) -> list[str]:
     facts: list[str] = []
     if len(plan.conversations) > 1:
         sources = ", ".join(f"{count:,} {source_name(s)}" for s, count in plan.by_source.items())
-        facts.append(f"{sources}. {_counted(plan.messages, 'message')} in all.")
+        facts.append(f"{sources}. {_counted(plan.messages, 'message')} in total.")
     facts += _about_pins(plan)
     facts += _about_parts(plan)
     if plan.subagents:
         facts.append(_about_subagents(preview))
     if plan.missing:
         gone = sessions_text(len(plan.missing))
-        facts.append(f"{gone} of the selection {'is' if len(plan.missing) == 1 else 'are'} gone.")
+        facts.append(f"{gone} no longer {'exists' if len(plan.missing) == 1 else 'exist'}.")
     return facts
 
 
@@ -62,10 +62,10 @@ def _about_parts(plan: DeletePlan) -> list[str]:
         return []
     parts = sum(len(each.segments) for each in chains)
     if len(plan.conversations) == 1:
-        return [f"It was compressed on its way: all {parts} parts go."]
+        return [f"It was compressed. All {parts} parts are deleted."]
     which = "One" if len(chains) == 1 else f"{len(chains):,}"
     was = "was" if len(chains) == 1 else "were"
-    return [f"{which} of them {was} compressed on the way: all {parts} parts go."]
+    return [f"{which} of them {was} compressed. All {parts} parts are deleted."]
 
 
 def _about_subagents(preview: DeletePreview) -> str:
@@ -74,7 +74,7 @@ def _about_subagents(preview: DeletePreview) -> str:
     if count > len(names):
         names.append(f"{count - len(names):,} more")
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"{_counted(count, 'subagent')} {'goes' if count == 1 else 'go'} along: {listed}."
+    return f"{_counted(count, 'subagent')} {'is' if count == 1 else 'are'} also deleted: {listed}."
 
 
 def _counted(count: int, noun: str) -> str:

@@ -112,7 +112,7 @@ class EmptySessionsSection(QWidget):
             icon("chevron-down" if self._open else "chevron-right", self._theme.palette)
         )
         noun = self.tr("session") if self._count == 1 else self.tr("sessions")
-        state = self.tr("open") if self._open else self.tr("folded")
+        state = self.tr("expanded") if self._open else self.tr("collapsed")
         self._line.setAccessibleDescription(state)
         self._line.setText(f"{self._count:,} {noun} " + self.tr("without messages"))
 

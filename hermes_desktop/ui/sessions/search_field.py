@@ -2,8 +2,10 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QLineEdit, QWidget
 from typing_extensions import override
+
+from hermes_desktop.ui.widgets.resting_caret import RestingCaret
 
 _DOWN = frozenset({Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
@@ -16,6 +18,10 @@ class SearchField(QLineEdit):
     """
 
     left_below = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        RestingCaret(self)
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -118,7 +118,7 @@ class SessionCommands(QObject):
             action.setToolTip(why_not)
         menu.setToolTipsVisible(bool(why_not))
         menu.addSeparator()
-        words = self.tr("Copy id") if len(targets) == 1 else self.tr("Copy ids")
+        words = self.tr("Copy ID") if len(targets) == 1 else self.tr("Copy IDs")
         _entry(menu, words, "", lambda: copy_ids(targets)).setIcon(icon("copy", palette))
 
     # ------------------------------------------------------------------------------ archiving

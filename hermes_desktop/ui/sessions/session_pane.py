@@ -16,15 +16,14 @@ from typing_extensions import override
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import SessionsChanged, TurnFinished, TurnStarted
-from hermes_desktop.core.pending_requests import PendingRequests, RequestEvent
+from hermes_desktop.core.user_requests import PendingRequests, RequestEvent
 from hermes_desktop.services.sessions.live_catalog import ListQuery, SessionPage
 from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.ui.sessions.empty_fold import EmptySessionsSection
 from hermes_desktop.ui.sessions.list_feed import FILTER_PAUSE_MS, Catalog, ListFeed
 from hermes_desktop.ui.sessions.message_hits import MessageHits
 from hermes_desktop.ui.sessions.message_search import Finder, MessageSearch
-from hermes_desktop.ui.sessions.pane_head import PaneHeader
-from hermes_desktop.ui.sessions.pane_room import PaneLayout
+from hermes_desktop.ui.sessions.pane_layout import PaneHeader, PaneLayout
 from hermes_desktop.ui.sessions.session_list_model import SessionListModel
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
@@ -99,7 +98,7 @@ class SessionPane(QWidget):
         self._filter, self._sources = self._head.field, self._head.sources
         self._search = MessageSearch(finder, slots, self)
         self._hits = MessageHits(self._search, theme, clock)
-        self._room = PaneLayout(self._view, self._hits, theme)
+        self._layout = PaneLayout(self._view, self._hits, theme)
         self._arrange()
         self._connect(bridge)
 
@@ -199,7 +198,7 @@ class SessionPane(QWidget):
         self._feed.became_slow.connect(partial(self._view.show_stale, stale=True))
         self._feed.answered.connect(partial(self._view.show_stale, stale=False))
         self._model.more_wanted.connect(self._feed.more)
-        self._room.place_holder.acted.connect(self._act_on_place_holder)
+        self._layout.placeholder.acted.connect(self._act_on_placeholder)
         self._fold.rename_wanted.connect(self._rename)
         self._model.rename_wanted.connect(self._rename)
         for view in (self._view, self._fold.view):
@@ -213,14 +212,14 @@ class SessionPane(QWidget):
         self._view.left_above.connect(self._back_to_filter)
         self._hits.left_above.connect(self._above_hits)
         self._hits.hit_chosen.connect(self.hit_chosen)
-        self._hits.state_changed.connect(self._share_room)
+        self._hits.state_changed.connect(self._divide_space)
         self._hits.order_changed.connect(lambda _: self._look_for_messages())
         bridge.sessions_changed.connect(self._refresh)
         bridge.turn_started.connect(self._turn_started)
         bridge.turn_finished.connect(self._turn_finished)
         for request in bridge.request_signals:
             request.connect(self._request)
-        self._theme.changed.connect(self._room.colour)
+        self._theme.changed.connect(self._layout.update_colors)
 
     def _arrange(self) -> None:
         self.setMinimumWidth(_LEAST_WIDTH)
@@ -228,8 +227,8 @@ class SessionPane(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._head)
-        column.addWidget(self._room.no_title)
-        column.addWidget(self._room.stack, 1)
+        column.addWidget(self._layout.no_title)
+        column.addWidget(self._layout.stack, 1)
         column.addWidget(self._hits, 1)
         column.addWidget(self._fold)
 
@@ -241,7 +240,7 @@ class SessionPane(QWidget):
         self._look_for_messages()
 
     def _take_source(self) -> None:
-        self._head.say_source()
+        self._head.show_source()
         self._ask_filtered(after_ms=0)
 
     def _look_for_messages(self) -> None:
@@ -260,7 +259,7 @@ class SessionPane(QWidget):
         self._fold.show_count(page.empty_total)
         if not (self._view.choosing or self._fold.view.choosing):
             self._select_shown()
-        self._share_room()
+        self._divide_space()
         if not self._feed.query.narrows:
             self.recent_changed.emit(page.rows[:5])
         self.page_shown.emit()
@@ -268,13 +267,13 @@ class SessionPane(QWidget):
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._share_room()
+        self._divide_space()
 
-    def _share_room(self) -> None:
+    def _divide_space(self) -> None:
         if self._page is not None:
-            self._room.share(self._feed.query, has_rows=bool(self._page.rows))
+            self._layout.divide_space(self._feed.query, has_rows=bool(self._page.rows))
 
-    def _act_on_place_holder(self) -> None:
+    def _act_on_placeholder(self) -> None:
         if self._feed.query.narrows:
             self.clear_filter()
             self._filter.setFocus()

@@ -18,7 +18,7 @@ from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel, headi
 if TYPE_CHECKING:
     import asyncio
 
-    from hermes_desktop.services.settings.settings_book import Change
+    from hermes_desktop.services.settings.settings_repository import Change
 
 _WAIT_MS = 250
 """The delay after a keystroke, so that a number is not evaluated for each of its digits."""
@@ -105,7 +105,7 @@ class RetentionPart(SettingsPart):
 
     async def _count_for(self, preview: RetentionPreview, changes: list[Change]) -> None:
         try:
-            wished = await self.context.services.settings.wished(changes)
+            wished = await self.context.services.settings.preview_after(changes)
             found = await preview.count(wished)
         except HermesError as error:
             self.seen = None

@@ -42,7 +42,7 @@ class RetentionText:
     def chats(self, found: ExpiringChats) -> str:
         """Return a sentence on the chats that the gateway forgets."""
         if not found.chats:
-            return "The gateway knows no chat yet, so there is none to forget."
+            return "The gateway has no chats yet."
         if not found.days:
             return f"No chat is ever forgotten. {self._number(found.chats)} are known."
         limit = f"With {self._days(found.days)}"

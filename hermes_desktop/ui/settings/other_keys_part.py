@@ -11,8 +11,7 @@ from typing_extensions import override
 
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.ui.settings.fields.field_row import heading
-from hermes_desktop.ui.settings.fields.page_names import OTHER
-from hermes_desktop.ui.settings.fields.parts import SettingHit, SettingsContext, SettingsPart
+from hermes_desktop.ui.settings.fields.parts import OTHER, SettingHit, SettingsContext, SettingsPart
 from hermes_desktop.ui.widgets.quiet_table import Cell, QuietTable
 from hermes_desktop.ui.widgets.section_parts import Block, LeadingLabel, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8
@@ -140,4 +139,4 @@ def _repeated_words(each: RepeatedKey) -> str:
     *others, last = each.lines
     before = ", ".join(map(str, others))
     noun = "line" if len(others) == 1 else "lines"
-    return f"{each.key}: line {last} counts, {noun} {before} does not."
+    return f"{each.key}: line {last} is used, not {noun} {before}."

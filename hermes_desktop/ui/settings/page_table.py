@@ -11,15 +11,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hermes_desktop.ui.settings.fields.page_names import (
+from hermes_desktop.ui.settings.fields.parts import (
     ASSISTANT,
     GENERAL,
     OTHER,
     PLATFORMS,
     PRIVACY,
     SESSIONS,
+    SettingsContext,
+    SettingsPart,
 )
-from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
 from hermes_desktop.ui.settings.forgetting_part import RetentionPart
 from hermes_desktop.ui.settings.model_part import ModelPart
 from hermes_desktop.ui.settings.other_keys_part import OtherKeysPart
@@ -61,27 +62,27 @@ PAGES: tuple[PageEntry, ...] = (
         GENERAL,
         "General",
         "settings",
-        "How the program starts, looks and tells you things.",
+        "How Hermes starts, looks and notifies you.",
     ),
     PageEntry(
         ASSISTANT,
         "Assistant",
         "mark",
-        "Which model answers, and how far it may go.",
+        "Which model answers, and what it may do.",
         above=(ModelPart,),
     ),
     PageEntry(
         SESSIONS,
         "Sessions",
         "sessions",
-        "When a chat begins a new session, and what is forgotten when.",
+        "When chats start new sessions, and when old sessions are deleted.",
         above=(RetentionPart,),
     ),
     PageEntry(
         PLATFORMS,
         "Platforms",
         "platforms",
-        "Where Hermes can be reached, with which token, and by whom.",
+        "Where people can reach Hermes, and who can write.",
         above=(PlatformsPart,),
         shown_by_parts=frozenset({"Platforms", "Who can write", "Tools", "Groups"}),
     ),
@@ -89,14 +90,14 @@ PAGES: tuple[PageEntry, ...] = (
         PRIVACY,
         "Privacy",
         "lock",
-        "Where tokens and keys are kept, and what uses them.",
+        "Where your tokens and keys are stored, and what uses them.",
         above=(SecretsPart,),
     ),
     PageEntry(
         OTHER,
         "Other keys",
         "code",
-        "What else stands in config.yaml, and its former versions.",
+        "Other keys in config.yaml, and its earlier versions.",
         above=(OtherKeysPart, VersionsPart),
     ),
 )
@@ -106,9 +107,9 @@ SECTION_PAGES: Mapping[str, str] = {
     "Notifications": GENERAL,
     "Model": ASSISTANT,
     "Long sessions": ASSISTANT,
-    "Asking before something is done": ASSISTANT,
+    "Approvals and questions": ASSISTANT,
     "Tools": ASSISTANT,
-    "Small work beside answering": ASSISTANT,
+    "Auxiliary tasks": ASSISTANT,
     "Replies": ASSISTANT,
     "Memory": ASSISTANT,
     "New sessions of chats": SESSIONS,

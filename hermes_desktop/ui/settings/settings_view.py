@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QKeySequence, QPainter, QPaintEvent, QShortcut
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QLineEdit,
+    QMessageBox,
+    QVBoxLayout,
+    QWidget,
+)
 from typing_extensions import override
 
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
-from hermes_desktop.ui.settings.fields.page_names import OTHER
-from hermes_desktop.ui.settings.fields.parts import SettingsContext
+from hermes_desktop.ui.settings.fields.parts import OTHER, SettingsContext
 from hermes_desktop.ui.settings.page_table import PAGES, entry_of
 from hermes_desktop.ui.settings.pages.page_list import LIST_WIDTH, NARROW_WIDTH, PageList
 from hermes_desktop.ui.settings.pages.page_stack import PageStack
 from hermes_desktop.ui.settings.saving.broken_file import ParseErrorNotice
 from hermes_desktop.ui.settings.saving.draft import Draft
-from hermes_desktop.ui.settings.saving.keeper import SettingsController
-from hermes_desktop.ui.settings.saving.leaving_question import UnsavedChangesDialog
 from hermes_desktop.ui.settings.saving.outcome_text import names
 from hermes_desktop.ui.settings.saving.pending_bar import PendingBar
 from hermes_desktop.ui.settings.saving.report_strip import ReportStrip
-from hermes_desktop.ui.settings.saving.saving_desk import SavingController
-from hermes_desktop.ui.settings.search_results import SearchResults, SettingsSearch
-from hermes_desktop.ui.settings.setting_search import find_settings
+from hermes_desktop.ui.settings.saving.saving_controller import SavingController
+from hermes_desktop.ui.settings.saving.settings_controller import SettingsController
+from hermes_desktop.ui.settings.search_results import SearchResults, SettingsSearch, find_settings
 from hermes_desktop.ui.settings.tab_order import focus_in, order_tabs
+from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
 from hermes_desktop.ui.widgets.line_room import set_text_margins
 from hermes_desktop.ui.widgets.section_parts import heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, SPACE_24
@@ -44,6 +49,47 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.widgets.async_slots import AsyncSlots
     from hermes_desktop.ui.widgets.event_bridge import EventBridge
     from hermes_desktop.ui.widgets.theme import Theme
+
+# ------------------------------------------------------------------------------
+# The question before quitting while changes of settings are unsaved.
+
+Answer = Literal["save", "leave", "neither"]
+
+
+class UnsavedChangesDialog(QMessageBox):
+    """A message box: save and quit, quit without saving, or cancel. Opened with ``open()``.
+
+    Args:
+        parent: The window.
+        count: How many changes are pending.
+    """
+
+    def __init__(self, parent: QWidget, count: int) -> None:
+        super().__init__(parent)
+        self.setIcon(QMessageBox.Icon.Question)
+        words = self.tr("1 change to the settings is not saved.")
+        lost = self.tr("If you quit without saving, it is lost.")
+        if count != 1:
+            words = self.tr("{n} changes to the settings are not saved.").format(n=count)
+            lost = self.tr("If you quit without saving, they are lost.")
+        self.setText(words)
+        self.setInformativeText(lost)
+        self.save = self.addButton(self.tr("Save and quit"), QMessageBox.ButtonRole.AcceptRole)
+        self.leave = self.addButton(
+            self.tr("Quit without saving"), QMessageBox.ButtonRole.DestructiveRole
+        )
+        self.setEscapeButton(self.addButton(QMessageBox.StandardButton.Cancel))
+        remove_icons(self)
+        self.setDefaultButton(self.save)
+
+    @property
+    def answer(self) -> Answer:
+        """The answer that belongs to the clicked button."""
+        clicked = self.clickedButton()
+        if clicked is self.save:
+            return "save"
+        return "leave" if clicked is self.leave else "neither"
+
 
 _NARROW_BELOW = 760
 BROKEN = "settings-broken"
@@ -101,10 +147,10 @@ class SettingsView(QWidget):
         self.results = SearchResults(theme)
         self.bar = PendingBar(theme)
         settings, pending = services.settings, self.stack.pending
-        self.keeper = SettingsController(settings, slots, self.draft, pending, self)
-        self.desk = SavingController(
+        self.controller = SettingsController(settings, slots, self.draft, pending, self)
+        self.saving = SavingController(
             self.context,
-            self.keeper,
+            self.controller,
             self.stack,
             bar=self.bar,
             strip=self.strip,
@@ -131,7 +177,7 @@ class SettingsView(QWidget):
     def come_forward(self, key: str = "") -> None:
         """Read what may have changed and set the focus, after the view was brought to the front."""
         self._wanted_key = key
-        self.keeper.load()
+        self.controller.load()
         focused = focus_in(self.window())
         if not key and (focused is None or not self.isAncestorOf(focused)):
             self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -185,7 +231,7 @@ class SettingsView(QWidget):
         answer = question.answer
         question.deleteLater()
         if answer == "save":
-            await self.desk.save_all()
+            await self.saving.save_all()
         return answer == "leave" or (answer == "save" and not self.pending_count)
 
     # ------------------------------------------------------------------------------- display
@@ -201,7 +247,7 @@ class SettingsView(QWidget):
             self.strip.keep("info", title, (self._managed, whose))
         if not self.search.text():
             self.show_page(self._name)
-        if changed and self.draft.edits and not self.keeper.busy:
+        if changed and self.draft.edits and not self.controller.busy:
             self.strip.tell(
                 "info",
                 self.tr("Changed by another program: {names}.").format(
@@ -214,7 +260,7 @@ class SettingsView(QWidget):
             self.show_setting(key)
 
     def _report(self, applied: Applied) -> None:
-        self.desk.report(applied)
+        self.saving.report(applied)
 
     def _broken(self, error: HermesError) -> None:
         self.strip.clear()
@@ -283,20 +329,20 @@ class SettingsView(QWidget):
         self.search.left_below.connect(self._leave_search)
         self.search.entered.connect(self._open_first)
         self.results.chosen.connect(self._open_hit)
-        self.broken.retry_wanted.connect(self.keeper.load)
+        self.broken.retry_wanted.connect(self.controller.load)
         self.broken.versions_wanted.connect(lambda: self.show_page(OTHER))
         self.bar.focus_given_up.connect(self._focus_page)
         self.draft.edits_changed.connect(self._tell_pending)
         self.draft.loaded.connect(self._tell_pending)
         self.stack.pending_changed.connect(self._tell_pending)
-        self.keeper.read.connect(self._read)
-        self.keeper.broken.connect(self._broken)
+        self.controller.read.connect(self._read)
+        self.controller.broken.connect(self._broken)
         bridge.settings_changed.connect(self._settings_changed)
         bridge.notice.connect(self._noticed)
         bridge.notice_cleared.connect(self._noticed)
         self._theme.changed.connect(self.update)
         for keys, slot in (
-            (QKeySequence("Ctrl+S"), self.desk.save),
+            (QKeySequence("Ctrl+S"), self.saving.save),
             (QKeySequence("Ctrl+Shift+Z"), self.redo),
             (QKeySequence("Ctrl+F"), self.search.setFocus),
         ):
@@ -306,12 +352,12 @@ class SettingsView(QWidget):
 
     def _settings_changed(self, _: object) -> None:
         if self.isVisible():
-            self.keeper.load()
+            self.controller.load()
 
     def _noticed(self, notice: Notice | NoticeCleared) -> None:
         """Reload on a notice about a file that became invalid or valid: no setting changes then."""
         if notice.key == BROKEN and self.isVisible():
-            self.keeper.load()
+            self.controller.load()
 
     def _arrange(self) -> None:
         self.setAccessibleName(self.tr("Settings"))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 KEPT_WORDS = (
     "Each time something is saved here, the file before is kept; the newest five are. "
-    "Bringing one back replaces the whole file, and what stands there now becomes a version."
+    "Bringing one back replaces the whole file, and the current content becomes a version."
 )
 
 

@@ -5,10 +5,9 @@ from PySide6.QtWidgets import QWidget
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.core.events import ApprovalRequested, QuestionAsked
+from hermes_desktop.core.user_requests import RequestPending
 from hermes_desktop.services.assembly.desktop_services import DesktopServices
-from hermes_desktop.ui.asking.approval_desk import ApprovalPresenter
-from hermes_desktop.ui.asking.question_desk import QuestionPresenter
+from hermes_desktop.ui.asking.request_presenter import RequestPresenter
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
@@ -16,16 +15,16 @@ from hermes_desktop.ui.widgets.theme import Theme
 
 
 class Asking(QObject):
-    """Joins the controllers for approvals and questions, and reports to the tray.
+    """Controller of pending approvals and questions: names their sessions, reports to the tray.
 
     Args:
-        page: Shows the prompts as sheets.
-        window: While it is hidden, dialogs are used instead.
+        page: Shows the request as a sheet.
+        window: While it is hidden, a dialog is used instead.
 
     Signals:
-        waiting_changed: Carries how many prompts await an answer.
-        asked_unseen: A prompt was opened while the window is hidden; carries a title and a text.
-        session_wanted: Carries the id of the session that a question belongs to.
+        waiting_changed: Carries how many requests await an answer.
+        asked_unseen: A request arrived while the window is hidden; carries a title and a text.
+        session_wanted: Carries the id of the session that a request belongs to.
     """
 
     waiting_changed = Signal(int)
@@ -45,79 +44,41 @@ class Asking(QObject):
         super().__init__(window)
         self._services = services
         self._slots = AsyncSlots(services.tasks, services.bus)
-        self._window = window
-        self._page = page
-
-        def shown() -> str | None:
-            return page.current_session_id
-
-        self.approvals = ApprovalPresenter(
-            services.approvals,
+        self.presenter = RequestPresenter(
+            services.requests,
             bridge,
             place=page.sheets,
             window=window,
             theme=theme,
             clock=clock,
-            shown=shown,
+            shown=lambda: page.current_session_id,
         )
-        self.questions = QuestionPresenter(
-            services.questions,
-            bridge,
-            place=page.sheets,
-            window=window,
-            theme=theme,
-            clock=clock,
-            shown=shown,
-        )
-        self._connect(bridge)
-
-    def _connect(self, bridge: EventBridge) -> None:
-        for desk in (self.approvals, self.questions):
-            desk.session_wanted.connect(self.session_wanted)
-            self._page.shown_changed.connect(desk.session_shown)
-        self.questions.asked_unseen.connect(self._tell_question)
-        bridge.approval_requested.connect(self._tell_approval)
-        for asked in (bridge.approval_requested, bridge.question_asked):
-            asked.connect(self._find_title)
-        for news in (
-            bridge.approval_requested,
-            bridge.approval_resolved,
-            bridge.question_asked,
-            bridge.question_answered,
-        ):
-            news.connect(self._count)
+        self.presenter.session_wanted.connect(self.session_wanted)
+        self.presenter.asked_unseen.connect(self.asked_unseen)
+        page.shown_changed.connect(self.presenter.session_shown)
+        bridge.request_pending.connect(self._find_title)
+        for signal in bridge.request_signals:
+            signal.connect(self._count)
 
     def open(self) -> None:
-        """Start to show prompts. Call on the loop."""
-        self.approvals.open()
-        self.questions.open()
+        """Start to show requests. Call on the loop."""
+        self.presenter.open()
 
     def end(self) -> None:
-        """End all prompts: the program ends."""
-        self._services.end_asking()
-        self.approvals.close()
-        self.questions.close()
+        """End all requests: the program ends."""
+        self._services.requests.end()
+        self.presenter.close()
 
-    def _find_title(self, asked: ApprovalRequested | QuestionAsked) -> None:
-        self._slots.start(self._name(asked.session_id), doing=self.tr("Reading the session"))
+    def _find_title(self, event: RequestPending) -> None:
+        session_id = event.request.session_id
+        self._slots.start(self._name(session_id), doing=self.tr("Reading the session"))
 
     async def _name(self, session_id: str) -> None:
         try:
             summary = await self._services.catalog.summary(session_id)
         except HermesError:
             return  # a new chat, or a deleted session: it has no name
-        self.approvals.name_session(session_id, summary.label)
-        self.questions.name_session(session_id, summary.label)
+        self.presenter.name_session(session_id, summary.label)
 
-    def _count(self, _news: object) -> None:
-        services = self._services
-        self.waiting_changed.emit(
-            len(services.approvals.pending()) + len(services.questions.pending())
-        )
-
-    def _tell_question(self, text: str) -> None:
-        self.asked_unseen.emit(self.tr("The assistant has a question"), text)
-
-    def _tell_approval(self, request: ApprovalRequested) -> None:
-        if not self._page.isVisible() or self._window.isMinimized():
-            self.asked_unseen.emit(self.tr("Allow this action?"), request.what)
+    def _count(self, _event: object) -> None:
+        self.waiting_changed.emit(len(self._services.requests.pending()))

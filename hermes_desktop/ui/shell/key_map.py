@@ -1,6 +1,19 @@
-"""The keyboard shortcuts of the window, in one table for the actions and for Help."""
+"""The keyboard shortcuts of the window: one table, the actions, and the Help dialog."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QFont, QKeySequence, QPalette
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QVBoxLayout, QWidget
+
+from hermes_desktop import __version__
+from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16, SPACE_24
+
+FOR_SESSIONS = frozenset({"rename", "archive", "delete"})
+"""Actions on a session, available only while sessions are visible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +55,69 @@ KEYS = (
     Key("Ctrl+Q", "Quit Hermes", "quit"),
     Key("F1", "Show these keys", "show_keys"),
 )
+
+
+def make_actions(
+    window: QWidget, slots: Mapping[str, Callable[[], object]], on_sessions: Callable[[], bool]
+) -> dict[str, QAction]:
+    """Create the actions and add them to the window.
+
+    Args:
+        window: Receives the shortcuts.
+        slots: The function of each action, by the name in the key map.
+        on_sessions: Returns whether sessions are visible.
+    """
+    actions: dict[str, QAction] = {}
+    for key in KEYS:
+        if not key.action:
+            continue
+        slot = slots[key.action]
+        if key.action in FOR_SESSIONS:
+            slot = partial(_only_if, on_sessions, slot)
+        action = QAction(window.tr(key.words), window)
+        action.setShortcut(QKeySequence(key.sequence))
+        action.triggered.connect(partial(_call, slot))
+        window.addAction(action)
+        actions[key.action] = action
+    return actions
+
+
+def _only_if(condition: Callable[[], bool], slot: Callable[[], object]) -> None:
+    if condition():
+        slot()
+
+
+def _call(slot: Callable[[], object], _checked: object = None) -> None:
+    slot()
+
+
+class KeysDialog(QDialog):
+    """Lists every shortcut of the window. Opened with ``open()``; Esc closes it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Keys"))
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(SPACE_24)
+        grid.setVerticalSpacing(SPACE_8)
+        for row, key in enumerate(KEYS):
+            sequence = QKeySequence(key.sequence)
+            name = QLabel(sequence.toString(QKeySequence.SequenceFormat.NativeText))
+            font = QFont(name.font())
+            font.setWeight(QFont.Weight.DemiBold)
+            name.setFont(font)
+            grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignRight)
+            grid.addWidget(QLabel(key.words), row, 1)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        remove_icons(buttons)
+        buttons.rejected.connect(self.reject)
+        version = QLabel(f"Hermes Desktop {__version__}")
+        quiet = version.palette()
+        quiet.setColor(QPalette.ColorRole.WindowText, quiet.placeholderText().color())
+        version.setPalette(quiet)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_16)
+        column.setSpacing(SPACE_16)
+        column.addLayout(grid)
+        column.addWidget(version, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(buttons)

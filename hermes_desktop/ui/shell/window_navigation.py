@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Qt
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import OFFERED_SESSION
-from hermes_desktop.ui.shell.keys_dialog import KeysDialog
+from hermes_desktop.ui.shell.key_map import KeysDialog
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from hermes_desktop.ui.start.collection_pace import CollectionSchedule, Decision
 
 log = logging.getLogger(__name__)
 
-FAST_MS, SLOW_MS = 100, 2_000
+FAST_MS, SLOW_MS = 100, 5_000
 """Intervals of the timer: while much is allocated, and while idle."""
 
 

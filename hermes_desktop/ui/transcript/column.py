@@ -1,5 +1,6 @@
 """The column of messages: positions, centering, and signals around layout changes."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from hermes_desktop.ui.widgets.centered_column import MAX_WIDTH, SIDE
 
 GAP = 16
 CLOSE_GAP = 8
+_SLICE_S = 0.008
+"""Seconds after which laying out for a new width yields to the event loop."""
 
 
 @dataclass(slots=True, eq=False)
@@ -138,8 +141,11 @@ class Column(QWidget):
             self._stale.stop()
             return
         self.about_to_move.emit()
-        for item in sorted(stale, key=lambda entry: abs(entry.y - near))[:6]:
+        end = time.perf_counter() + _SLICE_S
+        for item in sorted(stale, key=lambda entry: abs(entry.y - near)):
             self._fit(item)
+            if time.perf_counter() > end:
+                break
         self._place()
         self.moved.emit()
 

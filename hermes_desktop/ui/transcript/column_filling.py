@@ -1,8 +1,9 @@
-"""Filling of the column with loaded messages and open replies, as their widgets become ready."""
+"""Controllers of the column: filling it with messages and open replies, loading more, restyling."""
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget
+from hermes_desktop.ui.transcript.blocks.fold import LabelRow
 from hermes_desktop.ui.transcript.builder import WidgetBuilder, is_same_text
 from hermes_desktop.ui.transcript.column import Item
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
@@ -12,9 +13,10 @@ from hermes_desktop.ui.transcript.live.live_turn import LiveTurn
 from hermes_desktop.ui.transcript.live.live_turns import LiveTurns
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
-from hermes_desktop.ui.transcript.separators import SeparatorWidget, gap_between
+from hermes_desktop.ui.transcript.separators import FailureBlock, SeparatorWidget, gap_between
+from hermes_desktop.ui.widgets.look import Look
 
-_COMMIT_STEP = 10
+_COMMIT_STEP = 5
 _BELOW_THE_FOLD = 200
 
 
@@ -87,8 +89,11 @@ class ColumnController(QObject):
         self._area.column.replace(items)
         if was_fresh:
             self._landing.land()
-            # Items of the previous column that are not in the shown part must be built again.
-            self._builder.want([entry for entry in shown if self._kept(entry) is None])
+        # What is shown now must not be built once more; items of the previous column that are not
+        # in the shown part must be. Scrolling may have changed the window meanwhile.
+        wanted = self.window.shown
+        self._builder.want([entry for entry in wanted if self._kept(entry) is None])
+        if was_fresh:
             self.first_painted.emit()
         self.settled.emit()
 
@@ -163,3 +168,108 @@ def _place_of(live: Item, items: list[Item]) -> int:
 def _is_later(turn: LiveTurn, prompt_row: int) -> bool:
     """Return whether a turn began after the one with this stored prompt."""
     return turn.prompt_row is None or turn.prompt_row > prompt_row
+
+
+class WindowScroller(QObject):
+    """Controller that loads more messages when the view is scrolled near an edge of the shown part.
+
+    Args:
+        area: Signals when an edge is near.
+        filling: The owner of the window.
+
+    Signals:
+        older_wanted: Read messages before the given one.
+        newer_wanted: Read messages after the given one.
+    """
+
+    older_wanted = Signal(object)
+    newer_wanted = Signal(object)
+
+    def __init__(self, area: TranscriptScroll, filling: ColumnController) -> None:
+        super().__init__(area)
+        self._area = area
+        self._filling = filling
+        self._loading_older = False
+        self._loading_newer = False
+        area.near_top.connect(self._up)
+        area.near_bottom.connect(self._down)
+
+    def reset(self) -> None:
+        """Forget pending requests after a change of the conversation."""
+        self._loading_older = self._loading_newer = False
+
+    def older_done(self) -> None:
+        """Record that reading older messages ended; after a failure, scrolling up tries again."""
+        self._loading_older = False
+
+    def newer_done(self) -> None:
+        """Record that reading newer messages ended; after a failure, scrolling down tries again."""
+        self._loading_newer = False
+
+    def _up(self) -> None:
+        window, column = self._filling.window, self._area.column
+        if self._filling.fresh or not column.items or self._loading_older:
+            return
+        if not window.shown or column.items[0].key != window.shown[0].key:
+            return  # the upper part of the window is still being built
+        if window.show_older():
+            self._filling.retarget()
+        elif window.has_older and window.messages:
+            self._loading_older = True
+            self.older_wanted.emit(window.messages[0])
+
+    def _down(self) -> None:
+        window = self._filling.window
+        if self._filling.fresh or not self._area.column.items:
+            return
+        if window.grow_down():
+            self._area.stick = False
+            self._filling.retarget()
+        elif window.has_newer and window.messages and not self._loading_newer:
+            self._loading_newer = True
+            self.newer_wanted.emit(window.messages[-1])
+
+
+Restyled = MessageWidget | SeparatorWidget | FailureBlock | LabelRow
+_PER_SLICE = 6
+
+
+class Restyler(QObject):
+    """Controller that restyles the items of a column: visible ones at once, the rest in slices.
+
+    Args:
+        area: The scroll area with the column; items near its position come first.
+        look: The current style of all items.
+    """
+
+    def __init__(self, area: TranscriptScroll, look: Look) -> None:
+        super().__init__(area)
+        self._area = area
+        self._look = look
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._some)
+
+    def begin(self, look: Look) -> None:
+        """Start to apply another style."""
+        self._look = look
+        self._timer.start()
+        self._some()
+
+    def _some(self) -> None:
+        top = self._area.verticalScrollBar().value()
+        stale = [item for item in self._area.column.items if _is_stale(item.widget, self._look)]
+        stale.sort(key=lambda item: abs(item.y - top))
+        for item in stale[:_PER_SLICE]:
+            restyle(item.widget, self._look)
+        if not stale:
+            self._timer.stop()
+
+
+def restyle(widget: HeightForWidthWidget, look: Look) -> None:
+    """Apply a style to a widget, unless it has it already."""
+    if isinstance(widget, Restyled) and widget.look != look:
+        widget.restyle(look)
+
+
+def _is_stale(widget: HeightForWidthWidget, look: Look) -> bool:
+    return isinstance(widget, Restyled) and widget.look != look

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
-from hermes_desktop.agent.compression.compression_plan import MARK
-from hermes_desktop.agent.context_length import estimate_text
+from hermes_desktop.core.text.stored_text import SUMMARY_MARK, estimate_text
 from hermes_desktop.state.records.records import Message
 from hermes_desktop.ui.transcript.blocks.tool_calls import (
     ToolCall,
@@ -63,7 +62,7 @@ class MessageEntry:
     @property
     def is_summary(self) -> bool:
         """Whether it is the summary that replaces compacted messages."""
-        return self.message.content.startswith(MARK)
+        return self.message.content.startswith(SUMMARY_MARK)
 
     @property
     def images(self) -> int:
@@ -117,7 +116,7 @@ def _separators(before: Message | None, message: Message) -> list[Separator]:
     day = local_day(message.timestamp)
     if day is not None and (before is None or local_day(before.timestamp) != day):
         found.append(Separator(f"d{message.id}", "day", day))
-    if message.content.startswith(MARK):
+    if message.content.startswith(SUMMARY_MARK):
         found.append(Separator(f"z{message.id}", "summary", words=summary_words(message)))
         return found
     gone = message.compacted and not message.active
@@ -128,17 +127,17 @@ def _separators(before: Message | None, message: Message) -> list[Separator]:
 
 
 def summary_words(message: Message) -> str:
-    """Return ``Earlier part summarised: 212 messages → about 1,900 tokens``."""
+    """Return ``Earlier part summarized: 212 messages → about 1,900 tokens``."""
     tokens = estimate_text(message.content)
     size = f"about {round(tokens, -2) if tokens >= _ROUNDED_FROM else tokens:,} tokens"
     if message.stands_for is None:
-        return f"Earlier part summarised in {size}"
+        return f"Earlier part summarized in {size}"
     noun = "message" if message.stands_for == 1 else "messages"
-    return f"Earlier part summarised: {message.stands_for:,} {noun} → {size}"
+    return f"Earlier part summarized: {message.stands_for:,} {noun} → {size}"
 
 
 def _goes_on(before: Message, message: Message) -> bool:
-    if before.content.startswith(MARK):
+    if before.content.startswith(SUMMARY_MARK):
         return False
     return {before.role, message.role} <= {"assistant", "tool"}
 

@@ -10,8 +10,8 @@ from typing import Any
 import shiboken6
 from PySide6.QtCore import QObject
 
-from hermes_desktop.agent.compression.compression_plan import summary_text
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.text.stored_text import summary_text
 from hermes_desktop.ui.transcript.blocks.blocks import Block
 from hermes_desktop.ui.transcript.blocks.code_block import CodeSegment
 from hermes_desktop.ui.transcript.blocks.markdown_blocks import parse_markdown, parse_plain
@@ -32,7 +32,7 @@ def parse_entry(entry: MessageEntry) -> Parsed:
     if message.role == "tool":
         return Parsed((), (), len(message.content))
     if entry.is_summary:  # written by the program, so it is collapsed
-        text = summary_text({"content": message.content})[:SHOWN_AT_FIRST]
+        text = summary_text(message.content)[:SHOWN_AT_FIRST]
         return Parsed((), parse_markdown(text), len(message.content))
     shown = cut_at_line(message.content, 0, SHOWN_AT_FIRST)
     reasoning = (message.reasoning or "")[:SHOWN_AT_FIRST]

@@ -22,7 +22,7 @@ from hermes_desktop.ui.words.setting_names import MODEL_SETTING, setting_target_
 _HEIGHT = 28
 _WORDS = {
     "part": "Continued after the context was compressed",
-    "summarised": "Summarised earlier",
+    "summarised": "Summarized earlier",
 }
 
 

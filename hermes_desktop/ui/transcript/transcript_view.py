@@ -14,20 +14,17 @@ from hermes_desktop.services.sessions.transcript import TranscriptPage
 from hermes_desktop.state.records.records import Message
 from hermes_desktop.ui.transcript.builder import WidgetBuilder
 from hermes_desktop.ui.transcript.call_states import CallState
-from hermes_desktop.ui.transcript.column_filling import ColumnController
+from hermes_desktop.ui.transcript.column_filling import ColumnController, Restyler, WindowScroller
 from hermes_desktop.ui.transcript.entry_window import EntryWindow
 from hermes_desktop.ui.transcript.find_bar import FindBar, TextWidget
-from hermes_desktop.ui.transcript.growing import WindowScroller
 from hermes_desktop.ui.transcript.landing import ScrollTarget
 from hermes_desktop.ui.transcript.live.live_turn import LiveTurn
 from hermes_desktop.ui.transcript.live.live_turns import LiveTurns
 from hermes_desktop.ui.transcript.live.running_lines import RunningCallUpdater
 from hermes_desktop.ui.transcript.message_actions import MessageActions
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
-from hermes_desktop.ui.transcript.overlays import JumpButton, Veil
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls
-from hermes_desktop.ui.transcript.restyling import Restyler
-from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
+from hermes_desktop.ui.transcript.scroll_area import JumpButton, TranscriptScroll, Veil
 from hermes_desktop.ui.widgets.look import Look
 from hermes_desktop.ui.widgets.main_thread import MainThreadCalls
 from hermes_desktop.ui.widgets.theme import Theme

@@ -4,15 +4,13 @@ from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import (
-    ApprovalRequested,
-    ApprovalResolved,
     ContextUsed,
     GatewayStatusChanged,
     Notice,
     NoticeCleared,
     PairingChanged,
-    QuestionAnswered,
-    QuestionAsked,
+    RequestPending,
+    RequestResolved,
     SessionReset,
     SessionsChanged,
     SettingsChanged,
@@ -45,10 +43,8 @@ class EventBridge(QObject):
     tool_news = Signal(object)
     turn_note = Signal(object)
     context_used = Signal(object)
-    approval_requested = Signal(object)
-    approval_resolved = Signal(object)
-    question_asked = Signal(object)
-    question_answered = Signal(object)
+    request_pending = Signal(object)
+    request_resolved = Signal(object)
     gateway_status_changed = Signal(object)
     pairing_changed = Signal(object)
     session_reset = Signal(object)
@@ -70,10 +66,8 @@ class EventBridge(QObject):
             bus.subscribe(ToolFinished, self.tool_news.emit),
             bus.subscribe(TurnNote, self.turn_note.emit),
             bus.subscribe(ContextUsed, self.context_used.emit),
-            bus.subscribe(ApprovalRequested, self.approval_requested.emit),
-            bus.subscribe(ApprovalResolved, self.approval_resolved.emit),
-            bus.subscribe(QuestionAsked, self.question_asked.emit),
-            bus.subscribe(QuestionAnswered, self.question_answered.emit),
+            bus.subscribe(RequestPending, self.request_pending.emit),
+            bus.subscribe(RequestResolved, self.request_resolved.emit),
             bus.subscribe(GatewayStatusChanged, self.gateway_status_changed.emit),
             bus.subscribe(PairingChanged, self.pairing_changed.emit),
             bus.subscribe(SessionReset, self.session_reset.emit),
@@ -85,12 +79,7 @@ class EventBridge(QObject):
     @property
     def request_signals(self) -> tuple[SignalInstance, ...]:
         """The signals for the beginning and the end of approvals and questions."""
-        return (
-            self.approval_requested,
-            self.approval_resolved,
-            self.question_asked,
-            self.question_answered,
-        )
+        return self.request_pending, self.request_resolved
 
     def close(self) -> None:
         """End all subscriptions; idempotent."""

@@ -11,6 +11,7 @@ from hermes_desktop.core.events import (
     OtherGateway,
     UndoneWork,
 )
+from hermes_desktop.core.text.capitals import capitalized
 from hermes_desktop.services.hosting.undone_words import WHY_UNDONE, undone_brief, undone_sentence
 from hermes_desktop.ui.words.ages import format_span
 from hermes_desktop.ui.words.source_names import source_name
@@ -31,16 +32,16 @@ _WORDS: dict[GatewayState, str] = {
     "working": "Working",
     "degraded": "Gateway running, with a problem",
     "stopping": "Gateway stopping",
-    "attached": "Another gateway runs",
+    "attached": "Another gateway is running",
 }
 _EXPLAINED: dict[GatewayState, str] = {
-    "stopped": "Messages of platforms wait at their servers until a gateway runs.",
-    "starting": "The platforms are being connected.",
-    "running": "Messages of platforms are answered by this program.",
-    "working": "Messages of platforms are answered by this program.",
-    "degraded": "One of the platforms does not work; the others are answered.",
-    "stopping": "Running replies come to their end.",
-    "attached": "Messages of platforms are answered there, not by this program.",
+    "stopped": "Messages from platforms wait on their servers until a gateway runs.",
+    "starting": "Connecting to the platforms.",
+    "running": "This program answers messages from your platforms.",
+    "working": "This program answers messages from your platforms.",
+    "degraded": "One platform has a problem; the others work.",
+    "stopping": "Finishing running replies.",
+    "attached": "The other gateway answers messages from your platforms.",
 }
 
 
@@ -129,7 +130,7 @@ def refused_text(refusal: HostingRefusal) -> str:
     """Return why the gateway was not started, for display below a line that says so."""
     reason = re.sub(r"^The gateway was not started(, because |\.$)", "", refusal.title)
     if reason and reason != refusal.title:
-        reason = reason[0].upper() + reason[1:]
+        reason = capitalized(reason)
     return plain(" ".join(filter(None, (reason, refusal.detail))))
 
 
@@ -177,7 +178,7 @@ def attached_text(other: OtherGateway | None, now: float | None) -> str:
     """
     who = other_text(other, now) if other is not None else "another gateway"
     return (
-        f"{who[0].upper()}{who[1:]} has this home. Hermes Desktop shows and writes sessions;"
+        f"{capitalized(who)} has this home. Hermes Desktop shows and writes sessions;"
         " messages of platforms are answered there."
     )
 

@@ -14,7 +14,7 @@ from tests.fakes import model_server
 from tests.fakes.program import Program
 from tests.fakes.window_stage import WindowStage
 
-pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(300)]
 PICTURE_SESSION = "20260101_000001_aaaaaa"
 
 
@@ -53,7 +53,7 @@ async def test_the_window_shows_the_same_set(qtbot: Any, theme: Any, home: Any) 
             model.summary_at(model.index(row, 0)) for row in range(model.rowCount(QModelIndex()))
         ]
         assert {row.id for row in shown if row is not None} == {row.id for row in full.rows}
-        assert stage.window.pane.fold.isVisible()
+        await stage.until(stage.window.pane.fold.isVisible)
 
 
 @pytest.mark.asyncio

@@ -12,13 +12,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalRequest
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.ui.asking.approval_desk import ApprovalPresenter
+from hermes_desktop.core.user_requests import UserRequest
+from hermes_desktop.ui.asking.request_presenter import RequestPresenter
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.chat_stage import ChatStage
 from tests.fakes.fitting import cut_words, letters
 from tests.fakes.model_server import hang, text, tool_call
+from tests.fakes.user_requests import approval_request
 
 pytestmark = pytest.mark.asyncio
 
@@ -40,10 +41,10 @@ def stage(tmp_path: Path, theme: Theme) -> ChatStage:
     return made
 
 
-def desk_of(stage: ChatStage) -> ApprovalPresenter:
+def desk_of(stage: ChatStage) -> RequestPresenter:
     page = stage.page
-    desk = ApprovalPresenter(
-        stage.services.approvals,
+    desk = RequestPresenter(
+        stage.services.requests,
         stage.bridge,
         place=page.sheets,
         window=page,
@@ -55,7 +56,7 @@ def desk_of(stage: ChatStage) -> ApprovalPresenter:
     return desk
 
 
-async def ask(stage: ChatStage, desk: ApprovalPresenter) -> None:
+async def ask(stage: ChatStage, desk: RequestPresenter) -> None:
     stage.page.new_chat()
     stage.page.focus_composer()
     stage.server.script(tool_call("terminal", "I clean up.", command="rm -rf build"))
@@ -87,15 +88,15 @@ async def test_what_where_why_and_once(stage: ChatStage, tmp_path: Path, dark: b
         assert sheet.isVisible()
         assert not desk.dialog.isVisible()
         assert sheet.title.text() == "Allow this action?"
-        assert sheet.what.toPlainText() == "rm -rf build"
-        assert sheet.where.text() == f"terminal, in {tmp_path / 'work'}"
-        assert "deletes folders" in sheet.why.text()
-        assert "Denied automatically in" in sheet.left.text()
-        assert sheet.buttons["deny"].hasFocus()
+        assert sheet.approval.what.toPlainText() == "rm -rf build"
+        assert sheet.approval.where.text() == f"terminal, in {tmp_path / 'work'}"
+        assert "deletes folders" in sheet.approval.why.text()
+        assert "Denied automatically in" in sheet.bar.words.text()
+        assert sheet.approval.buttons["deny"].hasFocus()
         assert sheet.accessibleName()
         assert "rm -rf build" in sheet.accessibleDescription()
         keep_picture(stage, f"sheet-{'dark' if dark else 'light'}")
-        sheet.buttons["once"].click()
+        sheet.approval.buttons["once"].click()
         await done(stage)
         assert not sheet.isVisible()
         assert not (tmp_path / "work" / "build").exists()
@@ -108,9 +109,9 @@ async def test_escape_denies(stage: ChatStage, tmp_path: Path) -> None:
     async with stage:
         desk = desk_of(stage)
         await ask(stage, desk)
-        assert desk.sheet.buttons["deny"].hasFocus()
-        QTest.keyClick(desk.sheet.buttons["deny"], Qt.Key.Key_Escape)
-        await stage.until(lambda: desk.sheet.asked is None)
+        assert desk.sheet.approval.buttons["deny"].hasFocus()
+        QTest.keyClick(desk.sheet.approval.buttons["deny"], Qt.Key.Key_Escape)
+        await stage.until(lambda: desk.sheet.request is None)
         assert stage.page.composer.field.hasFocus()  # not on whatever comes next
         await done(stage)
         assert (tmp_path / "work" / "build").exists()
@@ -159,9 +160,9 @@ async def test_stopping_the_reply_takes_the_question_away(stage: ChatStage) -> N
     async with stage:
         desk = desk_of(stage)
         await ask(stage, desk)
-        session_id = stage.services.approvals.pending()[0].session_id
+        session_id = stage.services.requests.pending()[0].session_id
         await stage.services.chat.stop(session_id)
-        await stage.until(lambda: desk.sheet.asked is None)
+        await stage.until(lambda: desk.sheet.request is None)
         await stage.until(lambda: stage.finished)
         assert stage.finished[-1].outcome == "stopped"
         desk.close()
@@ -198,8 +199,8 @@ async def test_what_is_said_after_a_tool_streams_below_what_was_said_before(
 LONG = "\n".join(f"rm -rf build/part_{n} && echo removed part {n}" for n in range(40))
 
 
-def request(number: int, *, what: str = "rm -rf build", session_id: str = "s") -> ApprovalRequest:
-    return ApprovalRequest(
+def request(number: int, *, what: str = "rm -rf build", session_id: str = "s") -> UserRequest:
+    return approval_request(
         f"r{number}", "k", session_id, "", "desktop", "terminal", what, "/home/otto",
         ("It deletes folders.",), ("once", "session", "always", "deny"),
         time.time(), time.time() + 300,
@@ -207,9 +208,9 @@ def request(number: int, *, what: str = "rm -rf build", session_id: str = "s") -
 
 
 @contextlib.contextmanager
-def asking(stage: ChatStage, *requests: ApprovalRequest, timeout_s: float = 300.0):
+def asking(stage: ChatStage, *requests: UserRequest, timeout_s: float = 300.0):
     """Agents that wait, each on its thread."""
-    queue = stage.services.approvals.queue
+    queue = stage.services.requests.queue
     cancel = threading.Event()
     threads = [
         threading.Thread(target=queue.ask, args=(each, cancel, timeout_s)) for each in requests
@@ -236,12 +237,13 @@ async def test_the_transcript_gives_way_to_a_long_command(stage: ChatStage) -> N
             sheet, page = desk.sheet, stage.page
             assert page.height() == 450
             assert page.height() * 0.5 < page.sheets.height() <= page.height() * 0.6
-            assert sheet.what.height() >= 4 * sheet.what.fontMetrics().lineSpacing()
-            assert sheet.what.verticalScrollBar().maximum() > 0
-            bottom = sheet.buttons["deny"].mapTo(page, sheet.buttons["deny"].rect().bottomLeft())
+            command, deny = sheet.approval.what, sheet.approval.buttons["deny"]
+            assert command.height() >= 4 * command.fontMetrics().lineSpacing()
+            assert command.verticalScrollBar().maximum() > 0
+            bottom = deny.mapTo(page, deny.rect().bottomLeft())
             assert bottom.y() < page.composer.y()
             keep_picture(stage, "sheet-small")
-        await stage.until(lambda: desk.sheet.asked is None)
+        await stage.until(lambda: desk.sheet.request is None)
         assert not page.sheets.isVisible()
         desk.close()
 
@@ -264,17 +266,18 @@ async def test_the_buttons_are_whole_in_the_smallest_window_with_16_points(
                 sheet = desk.sheet
                 keep_picture(stage, f"sheet-16-points-{len(what)}-{session_id}")
                 assert stage.page.height() == 452
-                for button in [*sheet.buttons.values(), sheet.go]:
+                for button in [*sheet.approval.buttons.values(), sheet.go]:
                     if button.isVisible():
                         assert button.visibleRegion().boundingRect() == button.rect(), button.text()
                         assert button.size() == button.sizeHint()
-                line = sheet.what.fontMetrics().lineSpacing()
-                assert sheet.what.viewport().visibleRegion().boundingRect().height() > line + 8
-                area, command = sheet.area.verticalScrollBar(), sheet.what.verticalScrollBar()
+                shown = sheet.approval
+                line = shown.what.fontMetrics().lineSpacing()
+                assert shown.what.viewport().visibleRegion().boundingRect().height() > line + 8
+                area, command = shown.verticalScrollBar(), shown.what.verticalScrollBar()
                 assert (command.maximum() > 0) == (what == LONG)
                 area.setValue(area.maximum())
-                assert sheet.where.visibleRegion().boundingRect() == sheet.where.rect()
-            await stage.until(lambda: desk.sheet.asked is None)
+                assert shown.where.visibleRegion().boundingRect() == shown.where.rect()
+            await stage.until(lambda: desk.sheet.request is None)
             desk.close()
 
 
@@ -287,10 +290,11 @@ async def test_the_sheet_stands_on_the_column_of_the_messages(stage: ChatStage) 
             await stage.until(lambda: desk.sheet.armed)
             QApplication.processEvents()
             frame = stage.page.composer.field.parentWidget()
-            left = [w.mapTo(stage.page, w.rect().topLeft()).x() for w in (frame, desk.sheet.what)]
+            what = desk.sheet.approval.what
+            left = [w.mapTo(stage.page, w.rect().topLeft()).x() for w in (frame, what)]
             assert left[0] == left[1]
-            assert desk.sheet.what.width() == frame.width() == 760
-        await stage.until(lambda: desk.sheet.asked is None)
+            assert what.width() == frame.width() == 760
+        await stage.until(lambda: desk.sheet.request is None)
         desk.close()
 
 
@@ -302,17 +306,17 @@ async def test_several_questions_are_counted_and_can_be_looked_at(stage: ChatSta
         with asking(stage, *questions):
             await stage.until(lambda: desk.sheet.place.text() == "1 of 3")
             await stage.until(lambda: desk.sheet.armed)
-            first = desk.sheet.what.toPlainText()
+            first = desk.sheet.approval.what.toPlainText()
             desk.sheet.next.click()
             assert desk.sheet.place.text() == "2 of 3"
-            assert desk.sheet.what.toPlainText() != first
+            assert desk.sheet.approval.what.toPlainText() != first
             assert not desk.sheet.armed  # what was meant for the first is not taken for this one
             keep_picture(stage, "sheet-several")
             await stage.until(lambda: desk.sheet.armed)
-            desk.sheet.buttons["once"].click()
+            desk.sheet.approval.buttons["once"].click()
             await stage.until(lambda: desk.sheet.place.text() == "1 of 2")
-            assert desk.sheet.what.toPlainText() == first
-        await stage.until(lambda: desk.sheet.asked is None)
+            assert desk.sheet.approval.what.toPlainText() == first
+        await stage.until(lambda: desk.sheet.request is None)
         desk.close()
 
 
@@ -321,14 +325,14 @@ async def test_enter_that_was_meant_for_something_else_answers_nothing(stage: Ch
         desk = desk_of(stage)
         stage.page.new_chat()
         with asking(stage, request(1)):
-            await stage.until(lambda: desk.sheet.asked is not None)
+            await stage.until(lambda: desk.sheet.request is not None)
             for key in (Qt.Key.Key_Return, Qt.Key.Key_Space, Qt.Key.Key_Escape):
-                QTest.keyClick(desk.sheet.buttons["deny"], key)
-            assert len(stage.services.approvals.pending()) == 1
+                QTest.keyClick(desk.sheet.approval.buttons["deny"], key)
+            assert len(stage.services.requests.pending()) == 1
             await stage.until(lambda: desk.sheet.armed)
-            QTest.keyClick(desk.sheet.buttons["deny"], Qt.Key.Key_Return)
-            await stage.until(lambda: not stage.services.approvals.pending())
-        await stage.until(lambda: desk.sheet.asked is None)
+            QTest.keyClick(desk.sheet.approval.buttons["deny"], Qt.Key.Key_Return)
+            await stage.until(lambda: not stage.services.requests.pending())
+        await stage.until(lambda: desk.sheet.request is None)
         desk.close()
 
 
@@ -341,8 +345,8 @@ async def test_a_question_that_nobody_answered_says_so_until_it_is_closed(
         with asking(stage, request(1), timeout_s=0.2):
             await stage.until(desk.sheet.close_button.isVisible)
             assert "timed out" in desk.sheet.title.text()
-            assert desk.sheet.what.toPlainText() == "rm -rf build"
-            assert not desk.sheet.buttons["once"].isVisible()
+            assert desk.sheet.approval.what.toPlainText() == "rm -rf build"
+            assert not desk.sheet.approval.buttons["once"].isVisible()
             keep_picture(stage, "sheet-over")
             desk.sheet.close_button.click()
             assert not desk.sheet.isVisible()
@@ -361,7 +365,7 @@ async def test_a_question_of_another_session_leads_there(stage: ChatStage) -> No
             assert "another session" in desk.sheet.title.text()
             desk.sheet.go.click()
             assert wanted == ["other"]
-        await stage.until(lambda: desk.sheet.asked is None)
+        await stage.until(lambda: desk.sheet.request is None)
         desk.close()
 
 
@@ -385,7 +389,7 @@ async def test_nothing_is_cut_in_a_narrow_window_with_large_letters(
                 await stage.until(lambda: not cut_words(desk.dialog))
                 assert desk.dialog.height() < desk.dialog_sheet.sizeHint().height() + 60
                 stage.page.show()
-            await stage.until(lambda: desk.sheet.asked is None)
+            await stage.until(lambda: desk.sheet.request is None)
             desk.close()
 
 
@@ -401,9 +405,10 @@ async def test_tab_goes_through_the_answers_as_they_stand(stage: ChatStage) -> N
             for _ in range(6):
                 QTest.keyClick(stage.page.focusWidget(), Qt.Key.Key_Tab)
                 walked.append(stage.page.focusWidget())
-            answers = [desk.sheet.buttons[name] for name in ("deny", "once", "session", "always")]
-            assert walked == [desk.sheet.what, *answers, desk.sheet.go]
-        await stage.until(lambda: desk.sheet.asked is None)
+            shown = desk.sheet.approval
+            answers = [shown.buttons[name] for name in ("deny", "once", "session", "always")]
+            assert walked == [shown.what, *answers, desk.sheet.go]
+        await stage.until(lambda: desk.sheet.request is None)
         desk.close()
 
 
@@ -419,15 +424,15 @@ async def test_the_time_goes_on_in_the_dialog_and_the_session_is_named(
         stage.say("Remove build")
         await stage.until(lambda: desk.sheet.armed)
         desk.name_session("s", "Tidy\x1b up")
-        assert desk.sheet.session.text() == "Session: Tidy␛ up"
-        ends = desk.sheet.asked.expires_at
+        assert desk.sheet.approval.session.text() == "Session: Tidy␛ up"
+        ends = desk.sheet.request.expires_at
         desk._now = desk.sheet.bar._now = desk.dialog_sheet.bar._now = lambda: ends - 15.0
         stage.page.hide()
         await stage.until(desk.dialog.isVisible)
         assert desk.dialog_sheet.bar.share == pytest.approx(desk.sheet.bar.share)
         assert desk.dialog_sheet.bar.share < 0.5
-        assert desk.dialog_sheet.session.text() == "Session: Tidy␛ up"
+        assert desk.dialog_sheet.approval.session.text() == "Session: Tidy␛ up"
         stage.page.show()
         await stage.until(lambda: not desk.dialog.isVisible())
-        desk.sheet.buttons["deny"].click()
+        desk.sheet.approval.buttons["deny"].click()
         await done(stage)

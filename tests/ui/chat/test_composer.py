@@ -128,7 +128,7 @@ def test_the_reason_stands_where_one_would_write(composer, qtbot) -> None:
 def test_the_keyboard_stays_here_when_nothing_can_be_sent(composer, qtbot) -> None:
     composer.activateWindow()
     composer.field.setFocus()
-    qtbot.waitUntil(composer.field.hasFocus)
+    qtbot.waitUntil(composer.field.hasFocus, timeout=60_000)
     composer.set_readiness(ChatReadiness(False, "", "No model is set."))
     assert composer.reason.first_button.hasFocus()
 
@@ -201,10 +201,10 @@ def test_the_settings_are_looked_at_when_the_window_becomes_active(composer, qtb
     qtbot.addWidget(other)
     other.show()
     other.activateWindow()
-    qtbot.waitUntil(other.isActiveWindow)
+    qtbot.waitUntil(other.isActiveWindow, timeout=60_000)
     assert looks == []
     composer.activateWindow()
-    qtbot.waitUntil(lambda: bool(looks))
+    qtbot.waitUntil(lambda: bool(looks), timeout=60_000)
 
 
 def test_a_message_that_was_not_taken_comes_back_above_what_was_typed_since(composer) -> None:
@@ -217,7 +217,7 @@ def test_a_message_that_was_not_taken_comes_back_above_what_was_typed_since(comp
 
 
 def test_the_focus_goes_where_one_can_go_on(composer, qtbot) -> None:
-    qtbot.waitUntil(composer.isActiveWindow)
+    qtbot.waitUntil(composer.isActiveWindow, timeout=60_000)
     composer.take_focus()
     composer.set_read_only("Another gateway answers this chat.")
     assert composer.read_only.copy.hasFocus()

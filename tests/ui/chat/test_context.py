@@ -62,9 +62,9 @@ def test_what_is_near_the_threshold_is_marked_and_explained() -> None:
     assert not is_near(ContextUsed("s", 26_000, 40_000, 30_000))
     near = ContextUsed("s", 27_500, 40_000, 30_000)
     assert is_near(near)
-    assert "summarised soon" in tip_words(near)
+    assert "summarized soon" in tip_words(near)
     assert "not known" in tip_words(ContextUsed("s", 10, None, 30_000))
-    assert "not shortened by themselves" in tip_words(ContextUsed("s", 10, 40_000, None))
+    assert "Automatic compression is off" in tip_words(ContextUsed("s", 10, 40_000, None))
 
 
 def test_the_picture_follows_and_unknown_is_not_drawn(qtbot, theme) -> None:
@@ -173,8 +173,8 @@ async def test_shortening_is_told_and_leaves_a_divider_in_the_same_row(stage: Ch
             for item in page.view.area.column.items
             if isinstance(item.widget, SeparatorWidget)
         ]
-        (divider,) = [each for each in words if each.startswith("Earlier part summarised")]
-        assert re.fullmatch(r"Earlier part summarised: \d+ messages → about \d+ tokens", divider)
+        (divider,) = [each for each in words if each.startswith("Earlier part summarized")]
+        assert re.fullmatch(r"Earlier part summarized: \d+ messages → about \d+ tokens", divider)
         assert page.context.used == ContextUsed("long", 2_010, 8_000, 6_800)
         assert len((await stage.services.catalog.page(ListQuery())).rows) == 1
         keep_picture(stage, "context-shortened")

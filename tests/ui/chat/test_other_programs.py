@@ -27,7 +27,7 @@ class HeldModel:
     def __call__(self, request: Recorded) -> Reply:
         if request.messages[-1]["content"].endswith("One?") and not self.asked.is_set():
             self.asked.set()
-            self.may.wait(30)
+            self.may.wait(60)
         return echo(request)
 
 
@@ -36,7 +36,7 @@ def chat(stage, text: str) -> "subprocess.Popen[bytes]":
 
 
 async def code_of(command: "subprocess.Popen[bytes]") -> int:
-    await asyncio.to_thread(command.communicate, timeout=30)
+    await asyncio.to_thread(command.communicate, timeout=60)
     return command.returncode
 
 

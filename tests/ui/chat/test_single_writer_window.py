@@ -63,7 +63,7 @@ async def test_what_changes_sessions_is_off_and_says_why(stage) -> None:
             "Pin": False,
             "Archive": False,
             "Delete…": False,
-            "Copy id": True,
+            "Copy ID": True,
         }
         assert "belongs to Hermes' gateway" in menu.actions()[0].toolTip()
         for key in (commands.archive, commands.delete, commands.unarchive):
@@ -96,5 +96,8 @@ async def test_marks_that_appear_while_the_window_is_open(stage) -> None:
         await stage.until(box.isVisible)
         assert box.command.text() == "hermes --resume s_cli"
         assert stage.page.composer.text == "typed"
-        assert any("belongs to Hermes' gateway" in notice.title for notice in stage.notices)
-        assert not stage.page.header.title.isEnabled()
+        # The box may follow another event, before the change itself is announced.
+        await stage.until(
+            lambda: any("belongs to Hermes' gateway" in notice.title for notice in stage.notices)
+        )
+        await stage.until(lambda: not stage.page.header.title.isEnabled())

@@ -11,18 +11,20 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.events import (
-    ApprovalRequested,
-    ApprovalResolved,
+    RequestPending,
+    RequestResolved,
     ToolFinished,
     ToolStarted,
     TurnFinished,
     TurnStarted,
 )
+from hermes_desktop.core.user_requests import UserAnswer
 from hermes_desktop.ui.transcript.live.live_reply import LiveReply
 from hermes_desktop.ui.transcript.tool_fold import ToolLine
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.chat_stage import ChatStage
 from tests.fakes.model_server import Reply, chunk, event, hang, text, tool_call
+from tests.fakes.user_requests import approval_request
 
 pytestmark = pytest.mark.asyncio
 
@@ -77,7 +79,7 @@ class Watch:
         self.seen: list[tuple[object, ...]] = []
 
     async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not condition():
                 self.look()
                 await asyncio.sleep(0.01)
@@ -317,14 +319,16 @@ async def test_a_call_that_waits_for_a_word_says_so(stage: ChatStage) -> None:
     async with stage:
         await stage.show("s")
         publish = stage.bus.publish
-        ids = ("r", "k", "s")
+        request = approval_request(
+            "r", "k", "s", "", "desktop", "terminal", "rm x", "/", (), ("deny",), 0.0, 9e9
+        )
         publish(TurnStarted("t", "k", "s", "Go"))
         # The question comes on its own way, and may be faster than the news of its tool.
-        publish(ApprovalRequested(*ids, "desktop", "terminal", "rm x", "/", (), ("deny",), 9e9))
+        publish(RequestPending(request))
         publish(ToolStarted("t", "s", "a", "terminal", "rm x"))
         assert marks(stage) == ("terminal asked",)
         assert lines(stage)[0].button.words.end == "waits for your answer"
-        publish(ApprovalResolved(*ids, "once", "answered"))
+        publish(RequestResolved(request, UserAnswer("once", "answered")))
         assert marks(stage) == ("terminal running",)
 
 

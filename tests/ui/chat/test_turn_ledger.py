@@ -1,15 +1,17 @@
 """What is going on in sessions that nobody looks at."""
 
 from hermes_desktop.core.events import (
-    ApprovalRequested,
-    ApprovalResolved,
+    RequestPending,
+    RequestResolved,
     ToolStarted,
     TurnDelta,
     TurnFinished,
     TurnQueued,
     TurnStarted,
 )
+from hermes_desktop.core.user_requests import UserAnswer
 from hermes_desktop.ui.chat.turn_ledger import TurnLedger
+from tests.fakes.user_requests import approval_request
 
 
 def test_a_turn_from_its_queue_to_its_end() -> None:
@@ -68,12 +70,14 @@ def test_unknown_turns_are_ignored() -> None:
 def test_a_call_counts_from_the_moment_it_was_allowed() -> None:
     ledger = TurnLedger()
     turn = ledger.started(TurnStarted("t", "k", "s", "Hi"), 1.0)
-    request = ApprovalRequested("r", "k", "s", "desktop", "terminal", "rm", "/", (), (), 60.0)
-    ledger.follow_request(request, 2.0)
+    request = approval_request(
+        "r", "k", "s", "", "desktop", "terminal", "rm", "/", (), (), 0.0, 60.0
+    )
+    ledger.follow_request(RequestPending(request), 2.0)
     ledger.tool(ToolStarted("t", "s", "c", "terminal"), 2.0)
     assert turn.calls[0].asked
     assert ledger.busy({"s"}) == "asking"
-    ledger.follow_request(ApprovalResolved("r", "k", "s", "once", "answered"), 50.0)
+    ledger.follow_request(RequestResolved(request, UserAnswer("once", "answered")), 50.0)
     assert (turn.calls[0].asked, turn.calls[0].started_at) == (False, 50.0)
     assert ledger.busy({"s"}) == "running"
 
@@ -81,8 +85,11 @@ def test_a_call_counts_from_the_moment_it_was_allowed() -> None:
 def test_the_answer_to_one_of_two_requests_leaves_the_other_waiting() -> None:
     ledger = TurnLedger()
     ledger.started(TurnStarted("t", "k", "s", "Hi"), 1.0)
-    for number in ("1", "2"):
-        request = ApprovalRequested(number, "k", "s", "", "read_file", "/a", "/", (), (), 60.0)
-        ledger.follow_request(request, 2.0)
-    ledger.follow_request(ApprovalResolved("1", "k", "s", "once", "answered"), 3.0)
+    requests = [
+        approval_request(number, "k", "s", "", "", "read_file", "/a", "/", (), (), 0.0, 60.0)
+        for number in ("1", "2")
+    ]
+    for request in requests:
+        ledger.follow_request(RequestPending(request), 2.0)
+    ledger.follow_request(RequestResolved(requests[0], UserAnswer("once", "answered")), 3.0)
     assert ledger.busy({"s"}) == "asking"

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from PySide6.QtWidgets import QWidget
 
+from hermes_desktop.core.usage import Cost, ModelUsage
 from hermes_desktop.services.agents.session_figures import SessionUsage
-from hermes_desktop.state.sessions.session_usage import Cost, ModelUsage
 from hermes_desktop.ui.chat.header.usage_dialog import UsageDialog, show_usage
 from hermes_desktop.ui.chat.header.usage_text import cost_text, share_words, total_words
 from tests.fakes.chat_stage import ChatStage
@@ -28,7 +28,7 @@ def test_words() -> None:
     assert total_words((LARGE, SMALL), 2) == (
         "13.3 k tokens · 13 calls · $0.25 for a part of it, the rest unknown · all 2 parts together"
     )
-    assert total_words((), 1) == "Nothing was counted in this session."
+    assert total_words((), 1) == "No usage was recorded in this session."
     assert cost_text(Cost(0.0034, estimated=True)) == "about $0.0034"
     assert cost_text(Cost(0.0)) == "$0.00"
     half = replace(LARGE, cost_partial=True)
@@ -59,7 +59,7 @@ def test_long_names_and_large_letters_fit(qtbot, theme, factor) -> None:
         page.resize(720, 480)
         dialog = UsageDialog(theme, "Trip plan " * 6, SessionUsage((LARGE, SMALL, long)), page)
         dialog.open()
-        qtbot.waitUntil(lambda: not cut_words(dialog))
+        qtbot.waitUntil(lambda: not cut_words(dialog), timeout=60_000)
         edges = {line.bar.mapTo(dialog, line.bar.rect().topRight()).x() for line in dialog.lines}
         assert edges == {dialog.total.mapTo(dialog, dialog.total.rect().topRight()).x()}
         dialog.reject()

@@ -1,9 +1,12 @@
 """Another model answers than the one that was chosen: the window says so, and keeps it there."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from hermes_desktop.services.hosting.desktop_chat import ChatReadiness
+from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes import model_server as fake
 from tests.fakes.model_server import ModelServer
@@ -39,6 +42,32 @@ async def test_header_and_strip_say_which_model_answered_and_which_is_next(
         config.write_text(config.read_text().replace("fake-model", "another-model"))
         await window.page.look_at_settings()
         assert "answered by fake-model" in window.page.header.facts.text()
+        assert window.status_strip.text.endswith("next: another-model")
+
+
+async def test_an_earlier_check_never_replaces_a_later_one(
+    tmp_path: Path, theme: Theme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with WindowStage(tmp_path, theme) as stage:
+        window = stage.window
+        await stage.type_and_send("Hello there")
+        await stage.until(lambda: "fake-model" in window.page.header.facts.text())
+        known, late = stage.services.chat.readiness, asyncio.Event()
+
+        async def earlier(_session: SessionSummary | None = None) -> ChatReadiness:
+            result = await known(None)
+            await late.wait()
+            return result
+
+        monkeypatch.setattr(stage.services.chat, "readiness", earlier)
+        first = asyncio.ensure_future(window.page.look_at_settings())
+        await asyncio.sleep(0)
+        monkeypatch.setattr(stage.services.chat, "readiness", known)
+        config = tmp_path / "config.yaml"
+        config.write_text(config.read_text().replace("fake-model", "another-model"))
+        await window.page.look_at_settings()
+        late.set()
+        await first
         assert window.status_strip.text.endswith("next: another-model")
 
 

@@ -1,6 +1,5 @@
 """The gateway's part of the window, with real requests of people and a gateway that is scripted."""
 
-import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.clock import MovableClock
 from tests.fakes.scripted_gateway import ScriptedGateway
+from tests.support.waiting import until
 
 
 class GatewayStage:
@@ -74,10 +74,8 @@ class GatewayStage:
         self.window.show()
         self.view.set_visible(True)
 
-    async def until(self, check: Callable[[], object], within_s: float = 10.0) -> None:
-        async with asyncio.timeout(within_s):
-            while not check():
-                await asyncio.sleep(0.005)
+    async def until(self, check: Callable[[], object]) -> None:
+        await until(check)
 
     async def question(self) -> ConfirmationDialog:
         """The question that stands open."""

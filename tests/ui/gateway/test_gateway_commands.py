@@ -209,7 +209,7 @@ async def test_a_refused_start_is_the_banners_to_tell(stage) -> None:
 
 async def test_a_question_brings_a_hidden_window_forward(qtbot, stage) -> None:
     run_two_replies(stage)
-    with qtbot.waitSignal(stage.view.window_wanted):
+    with qtbot.waitSignal(stage.view.window_wanted, timeout=60_000):
         stage.view.commands.run("stop")
         await stage.question()
     cancel(stage.questions()[0])

@@ -32,7 +32,7 @@ def test_the_strip_tells_state_and_age_and_leads_to_the_page(qtbot, stage) -> No
     stage.gateway.say("running", platforms=(health("matrix", ago=3), health("telegram", ago=12)))
     assert stage.strip.text == "Gateway running · Matrix 3 s ago · Telegram 12 s ago"
     assert stage.strip.line.accessibleName() == stage.strip.text
-    with qtbot.waitSignal(stage.view.page_wanted):
+    with qtbot.waitSignal(stage.view.page_wanted, timeout=60_000):
         stage.strip.line.setFocus()
         QTest.keyClick(stage.strip.line, Qt.Key.Key_Space)
 
@@ -43,7 +43,7 @@ def test_ages_grow_with_the_clock_only_while_the_window_shows(qtbot, stage) -> N
     stage.show(page=False)
     assert stage.view.timer.running
     stage.clock.advance(3)
-    with qtbot.waitSignal(stage.view.timer.beat, timeout=5000):
+    with qtbot.waitSignal(stage.view.timer.beat, timeout=60_000):
         pass
     assert "Telegram 15 s ago" in stage.strip.text
     stage.view.set_visible(False)

@@ -127,7 +127,7 @@ async def test_the_notice_leads_to_the_page_and_goes_with_the_last_request(qtbot
     stage.show(page=False)
     ask(stage, "1", "Anna")
     await stage.until(lambda: stage.notices)
-    with qtbot.waitSignal(stage.view.page_wanted):
+    with qtbot.waitSignal(stage.view.page_wanted, timeout=60_000):
         stage.view.act_on(stage.notices[0].key)
     stage.store.deny("telegram", stage.store.pending()[0].entry_id)
     stage.bus.publish(PairingChanged())
@@ -168,7 +168,7 @@ async def test_lines_that_stay_keep_their_widgets(stage) -> None:
 
 async def test_tab_goes_through_the_page_in_the_order_it_is_read(qtbot, stage) -> None:
     stage.show()
-    qtbot.waitUntil(stage.window.isActiveWindow)
+    qtbot.waitUntil(stage.window.isActiveWindow, timeout=60_000)
     ask(stage, "1", "Anna")
     await stage.until(lambda: waiting(stage))
     stage.store.approve("telegram", stage.store.pending()[0].entry_id)

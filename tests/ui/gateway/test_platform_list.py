@@ -78,16 +78,16 @@ def test_the_chosen_one_says_all_it_has_to_say(shown) -> None:
 
 def test_buttons_and_enter_ask_for_the_chosen_one(qtbot, shown) -> None:
     choose(shown, "Slack")
-    with qtbot.waitSignal(shown.reconnect_wanted) as asked:
+    with qtbot.waitSignal(shown.reconnect_wanted, timeout=60_000) as asked:
         shown.reconnect.click()
     assert asked.args == ["slack"]
-    with qtbot.waitSignal(shown.pause_wanted):
+    with qtbot.waitSignal(shown.pause_wanted, timeout=60_000):
         shown.pause.click()
     QTest.keyClick(shown.table, Qt.Key.Key_Up)
     assert shown.selected.name == "signal"
     assert shown.resume.isVisible()
     assert not shown.pause.isVisible()
-    with qtbot.waitSignal(shown.resume_wanted) as asked:
+    with qtbot.waitSignal(shown.resume_wanted, timeout=60_000) as asked:
         QTest.keyClick(shown.table, Qt.Key.Key_Return)
     assert asked.args == ["signal"]
 

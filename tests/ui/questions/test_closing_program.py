@@ -17,13 +17,7 @@ from hermes_desktop.ui.start.application import LoopWatchdog
 from hermes_desktop.ui.start.desktop_program import DesktopProgram, ProgramSetup
 from hermes_desktop.ui.start.single_instance import SingleInstance, instance_name
 from tests.fakes.model_server import ModelServer, text, tool_call
-
-
-async def until(condition: Any) -> Any:
-    async with asyncio.timeout(20):
-        while not (found := condition()):
-            await asyncio.sleep(0.01)
-    return found
+from tests.support.waiting import until
 
 
 def the_window() -> MainWindow | None:
@@ -61,7 +55,7 @@ async def test_quitting_waits_for_no_answer(
         services.bus.subscribe(TurnFinished, ends.append)
         server.script(tool_call(call[0], **call[1]), text("Good bye."))
         await services.chat.send("Do it", session_id=None)
-        await until(lambda: services.questions.pending() or services.approvals.pending())
+        await until(lambda: services.requests.pending() or services.requests.pending())
         program.ask_to_quit()
         assert await running == 0
         assert [(end.outcome, end.reply) for end in ends] == [("done", "Good bye.")]

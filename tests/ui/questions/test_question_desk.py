@@ -13,7 +13,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
-from hermes_desktop.agent.tools.asking.question_queue import Question
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.ui.shell.asking import Asking
@@ -22,6 +21,7 @@ from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.chat_stage import ChatStage
 from tests.fakes.fitting import cut_words, letters
 from tests.fakes.model_server import text, tool_call
+from tests.fakes.user_requests import question_request
 from tests.fakes.window_stage import WindowStage
 
 pytestmark = pytest.mark.asyncio
@@ -56,7 +56,7 @@ async def ask(stage: ChatStage, asking: Asking, **arguments: Any) -> None:
     stage.server.script(tool_call("clarify", "I need to know.", **given))
     stage.server.script(text("Good."))
     stage.say("Open a port")
-    await stage.until(lambda: asking.questions.sheet.armed)
+    await stage.until(lambda: asking.presenter.sheet.armed)
 
 
 async def told(stage: ChatStage) -> dict[str, Any]:
@@ -79,9 +79,11 @@ def question(
 ) -> threading.Thread:
     """A question of another chat, asked by a thread of its own."""
     now = time.time()
-    asked = Question("q1", "key1", session_id, "u1", "telegram", words, choices, now, now + 60)
+    asked = question_request(
+        "q1", "key1", session_id, "u1", "telegram", words, choices, now, now + 60
+    )
     thread = threading.Thread(
-        target=stage.services.questions.queue.ask, args=(asked, threading.Event(), 60.0)
+        target=stage.services.requests.queue.ask, args=(asked, threading.Event(), 60.0)
     )
     thread.start()
     return thread
@@ -99,18 +101,18 @@ async def test_choices_are_buttons(stage: ChatStage, dark: bool) -> None:
             question="Two ports are free on this machine. Which one shall the server use?",
             choices=["80", "443", LONG],
         )
-        sheet = asking.questions.sheet
+        sheet = asking.presenter.sheet
         assert sheet.isVisible()
-        assert not asking.questions.dialog.isVisible()
+        assert not asking.presenter.dialog.isVisible()
         assert sheet.title.text() == "The assistant has a question"
-        assert "Which one" in sheet.area.question.text()
-        assert [each.words.text() for each in sheet.area.buttons] == ["80", "443", LONG.strip()]
-        assert sheet.area.buttons[0].hasFocus()
+        assert "Which one" in sheet.question.question.text()
+        assert [each.words.text() for each in sheet.question.buttons] == ["80", "443", LONG.strip()]
+        assert sheet.question.buttons[0].hasFocus()
         assert "Continues without an answer in 10 min" in sheet.bar.words.text()
         assert "443" in sheet.accessibleDescription()
-        assert sheet.area.buttons[1].accessibleName() == "2: 443"
+        assert sheet.question.buttons[1].accessibleName() == "2: 443"
         keep_picture(stage.page, f"question-{'dark' if dark else 'light'}")
-        sheet.area.buttons[1].click()
+        sheet.question.buttons[1].click()
         assert (await told(stage))["user_response"] == "443"
         assert not sheet.isVisible()
         assert stage.page.composer.field.hasFocus()
@@ -122,9 +124,9 @@ async def test_a_key_chooses(stage: ChatStage) -> None:
     async with stage:
         asking = desks_of(stage)
         await ask(stage, asking)
-        QTest.keyClick(asking.questions.sheet.area.buttons[0], Qt.Key.Key_7)
-        assert asking.questions.sheet.asked is not None
-        QTest.keyClick(asking.questions.sheet.area.buttons[0], Qt.Key.Key_2)
+        QTest.keyClick(asking.presenter.sheet.question.buttons[0], Qt.Key.Key_7)
+        assert asking.presenter.sheet.request is not None
+        QTest.keyClick(asking.presenter.sheet.question.buttons[0], Qt.Key.Key_2)
         assert (await told(stage))["user_response"] == "443"
         asking.end()
 
@@ -133,13 +135,13 @@ async def test_an_answer_of_ones_own(stage: ChatStage) -> None:
     async with stage:
         asking = desks_of(stage)
         await ask(stage, asking)
-        sheet = asking.questions.sheet
-        assert not sheet.answer_button.isEnabled()
-        sheet.field.setFocus()
-        QTest.keyClicks(sheet.field, "8080, or 81")
-        QTest.keyClick(sheet.field, Qt.Key.Key_Return)
+        sheet = asking.presenter.sheet
+        assert not sheet.own.answer_button.isEnabled()
+        sheet.own.field.setFocus()
+        QTest.keyClicks(sheet.own.field, "8080, or 81")
+        QTest.keyClick(sheet.own.field, Qt.Key.Key_Return)
         assert (await told(stage))["user_response"] == "8080, or 81"
-        assert sheet.field.text() == ""
+        assert sheet.own.field.text() == ""
         asking.end()
 
 
@@ -147,11 +149,11 @@ async def test_without_choices_the_field_has_the_focus(stage: ChatStage) -> None
     async with stage:
         asking = desks_of(stage)
         await ask(stage, asking, choices=[])
-        sheet = asking.questions.sheet
-        assert sheet.field.hasFocus()
-        assert sheet.field.placeholderText() == "Your answer"
+        sheet = asking.presenter.sheet
+        assert sheet.own.field.hasFocus()
+        assert sheet.own.field.placeholderText() == "Your answer"
         keep_picture(stage.page, "question-free")
-        sheet.skip_button.click()
+        sheet.own.skip_button.click()
         assert "skipped" in (await told(stage))["note"]
         asking.end()
 
@@ -165,11 +167,11 @@ async def test_who_types_goes_on_typing(stage: ChatStage) -> None:
         stage.say("Open a port")
         stage.page.composer.set_text("And then")
         stage.page.composer.field.setFocus()
-        await stage.until(lambda: asking.questions.sheet.armed)
+        await stage.until(lambda: asking.presenter.sheet.armed)
         assert stage.page.composer.field.hasFocus()
         QTest.keyClicks(stage.page.composer.field, "2")
-        assert asking.questions.sheet.asked is not None
-        asking.questions.sheet.skip()
+        assert asking.presenter.sheet.request is not None
+        asking.presenter.sheet.own.skip_button.click()
         await told(stage)
         assert "2" in stage.page.composer.text
         asking.end()
@@ -179,13 +181,13 @@ async def test_escape_skips_the_question_and_stops_no_reply(stage: ChatStage) ->
     async with stage:
         asking = desks_of(stage)
         await ask(stage, asking)
-        sheet = asking.questions.sheet
-        sheet.field.setFocus()
-        QTest.keyClicks(sheet.field, "80")
-        QTest.keyClick(sheet.field, Qt.Key.Key_Escape)
-        assert sheet.asked is not None
-        assert sheet.field.text() == ""
-        QTest.keyClick(sheet.field, Qt.Key.Key_Escape)
+        sheet = asking.presenter.sheet
+        sheet.own.field.setFocus()
+        QTest.keyClicks(sheet.own.field, "80")
+        QTest.keyClick(sheet.own.field, Qt.Key.Key_Escape)
+        assert sheet.request is not None
+        assert sheet.own.field.text() == ""
+        QTest.keyClick(sheet.own.field, Qt.Key.Key_Escape)
         assert "skipped" in (await told(stage))["note"]
         assert stage.finished[-1].outcome == "done"
         asking.end()
@@ -199,12 +201,12 @@ async def test_who_searches_goes_on_searching(stage: ChatStage) -> None:
         search.show()
         search.setFocus()
         thread = question(stage, "another", "Which?", choices=("a", "b"))
-        sheet = asking.questions.sheet
+        sheet = asking.presenter.sheet
         await stage.until(lambda: sheet.armed)
         assert search.hasFocus()
         QTest.keyClicks(search, "2024")
-        assert sheet.asked is not None
-        stage.services.questions.answer("q1", "a")
+        assert sheet.request is not None
+        stage.services.requests.answer("q1", "a")
         await stage.until(lambda: not sheet.isVisible())
         assert search.hasFocus()
         thread.join()
@@ -218,13 +220,13 @@ async def test_keys_meant_for_something_else_answer_nothing(stage: ChatStage) ->
         stage.server.script(tool_call("clarify", question="Which?", choices=["a", "b"]))
         stage.server.script(text("Good."))
         stage.say("Open a port")
-        sheet = asking.questions.sheet
-        await stage.until(lambda: sheet.asked is not None)
-        QTest.keyClick(sheet.area.buttons[0], Qt.Key.Key_1)
-        sheet.area.buttons[0].click()
-        assert sheet.asked is not None
+        sheet = asking.presenter.sheet
+        await stage.until(lambda: sheet.request is not None)
+        QTest.keyClick(sheet.question.buttons[0], Qt.Key.Key_1)
+        sheet.question.buttons[0].click()
+        assert sheet.request is not None
         await stage.until(lambda: sheet.armed)
-        sheet.area.buttons[0].click()
+        sheet.question.buttons[0].click()
         assert (await told(stage))["user_response"] == "a"
         asking.end()
 
@@ -240,7 +242,7 @@ async def test_a_hidden_window_asks_in_a_dialog(stage: ChatStage, dark: bool) ->
         asking.asked_unseen.connect(lambda title, words: unseen.append((title, words)))
         stage.page.hide()
         await ask(stage, asking)
-        dialog = asking.questions.dialog
+        dialog = asking.presenter.dialog
         await stage.until(dialog.isVisible)
         assert counts == [1]
         assert unseen == [("The assistant has a question", "Which port?")]
@@ -248,11 +250,11 @@ async def test_a_hidden_window_asks_in_a_dialog(stage: ChatStage, dark: bool) ->
         dialog.reject()
         await asyncio.sleep(0.05)
         assert not dialog.isVisible()
-        assert stage.services.questions.pending()
+        assert stage.services.requests.pending()
         stage.page.show()
-        await stage.until(asking.questions.sheet.isVisible)
+        await stage.until(asking.presenter.sheet.isVisible)
         assert not dialog.isVisible()
-        asking.questions.sheet.area.buttons[0].click()
+        asking.presenter.sheet.question.buttons[0].click()
         assert (await told(stage))["user_response"] == "80"
         assert counts == [1, 0]
         asking.end()
@@ -263,11 +265,11 @@ async def test_answered_in_the_dialog(stage: ChatStage) -> None:
         asking = desks_of(stage)
         stage.page.hide()
         await ask(stage, asking)
-        sheet = asking.questions.dialog_sheet
+        sheet = asking.presenter.dialog_sheet
         await stage.until(lambda: sheet.armed)
-        sheet.area.buttons[1].click()
+        sheet.question.buttons[1].click()
         assert (await told(stage))["user_response"] == "443"
-        assert not asking.questions.dialog.isVisible()
+        assert not asking.presenter.dialog.isVisible()
         asking.end()
 
 
@@ -275,15 +277,15 @@ async def test_answered_elsewhere_is_said(stage: ChatStage) -> None:
     async with stage:
         asking = desks_of(stage)
         await ask(stage, asking)
-        sheet = asking.questions.sheet
-        asked = stage.services.questions.pending()[0]
-        assert stage.services.questions.answer(asked.request_id, "2", by="telegram")
+        sheet = asking.presenter.sheet
+        asked = stage.services.requests.pending()[0]
+        assert stage.services.requests.answer(asked.id, "2", by="telegram")
         assert (await told(stage))["user_response"] == "443"
-        await stage.until(lambda: sheet.asked is None)
+        await stage.until(lambda: sheet.request is None)
         assert sheet.isVisible()
         assert sheet.title.text() == "Answered in Telegram: 443"
         assert sheet.close_button.isVisible()
-        assert not sheet.field.isVisible()
+        assert not sheet.own.field.isVisible()
         keep_picture(stage.page, "question-elsewhere")
         assert sheet.close_button.hasFocus()
         sheet.close_button.click()
@@ -300,7 +302,7 @@ async def test_silence_is_said(stage: ChatStage) -> None:
         asking = desks_of(stage)
         await ask(stage, asking)
         assert "Nobody answered in time" in (await told(stage))["note"]
-        assert "The question timed out" in asking.questions.sheet.title.text()
+        assert "The question timed out" in asking.presenter.sheet.title.text()
         asking.end()
 
 
@@ -308,9 +310,9 @@ async def test_stopping_the_reply_takes_the_question_away(stage: ChatStage) -> N
     async with stage:
         asking = desks_of(stage)
         await ask(stage, asking)
-        await stage.services.chat.stop(stage.services.questions.pending()[0].session_id)
-        await stage.until(lambda: asking.questions.sheet.asked is None)
-        assert not asking.questions.sheet.isVisible()
+        await stage.services.chat.stop(stage.services.requests.pending()[0].session_id)
+        await stage.until(lambda: asking.presenter.sheet.request is None)
+        assert not asking.presenter.sheet.isVisible()
         await stage.until(lambda: stage.finished)
         assert stage.finished[-1].outcome == "stopped"
         asking.end()
@@ -328,8 +330,8 @@ async def test_the_session_on_the_page_comes_first(stage: ChatStage) -> None:
     async with stage:
         asking = desks_of(stage)
         threads = [question(stage, "another", "From elsewhere?")]
-        sheet = asking.questions.sheet
-        await stage.until(lambda: sheet.asked is not None)
+        sheet = asking.presenter.sheet
+        await stage.until(lambda: sheet.request is not None)
         assert sheet.title.text() == "The assistant has a question in another session"
         wanted: list[str] = []
         asking.session_wanted.connect(wanted.append)
@@ -338,11 +340,11 @@ async def test_the_session_on_the_page_comes_first(stage: ChatStage) -> None:
         await ask(stage, asking)
         await stage.until(lambda: sheet.place.text() == "2 of 2")
         await stage.until(lambda: sheet.armed)
-        assert sheet.area.question.text() == "Which port?"
-        sheet.area.buttons[0].click()
+        assert sheet.question.question.text() == "Which port?"
+        sheet.question.buttons[0].click()
         await told(stage)
-        await stage.until(lambda: sheet.area.question.text() == "From elsewhere?")
-        stage.services.questions.answer("q1", "yes")
+        await stage.until(lambda: sheet.question.question.text() == "From elsewhere?")
+        stage.services.requests.answer("q1", "yes")
         await stage.until(lambda: not sheet.isVisible())
         for thread in threads:
             thread.join()
@@ -358,12 +360,12 @@ async def test_what_is_asked_is_plain_text(stage: ChatStage) -> None:
             question="<b>Click</b> <a href='file:///etc'>here</a> \u202egnp.exe",
             choices=["&Yes <img src=x>", "No"],
         )
-        sheet = asking.questions.sheet
-        assert sheet.area.question.text().startswith("<b>Click</b> <a href=")
-        assert "\u202e" not in sheet.area.question.text()
-        assert sheet.area.question.textFormat() is Qt.TextFormat.PlainText
-        assert sheet.area.buttons[0].words.text() == "&Yes <img src=x>"
-        sheet.area.buttons[0].click()
+        sheet = asking.presenter.sheet
+        assert sheet.question.question.text().startswith("<b>Click</b> <a href=")
+        assert "\u202e" not in sheet.question.question.text()
+        assert sheet.question.question.textFormat() is Qt.TextFormat.PlainText
+        assert sheet.question.buttons[0].words.text() == "&Yes <img src=x>"
+        sheet.question.buttons[0].click()
         assert (await told(stage))["user_response"] == "&Yes <img src=x>"
         asking.end()
 
@@ -407,16 +409,16 @@ async def test_a_small_window_stays_as_it_is(tmp_path: Path, theme: Theme, dark:
         page.composer.field.setFocus()
         QTest.keyClicks(page.composer.field, "Open a port")
         QTest.keyClick(page.composer.field, Qt.Key.Key_Return)
-        dialog, sheet = asking.questions.dialog, asking.questions.sheet
+        dialog, sheet = asking.presenter.dialog, asking.presenter.sheet
         await stage.until(dialog.isVisible)  # the narrow window shows the list alone
         await stage.until(lambda: stage.window.pane.view.model().rowCount() > 1)
-        await stage.open(stage.services.questions.pending()[0].session_id)
+        await stage.open(stage.services.requests.pending()[0].session_id)
         await stage.until(lambda: not dialog.isVisible())
         await stage.until(lambda: sheet.armed)
         QApplication.processEvents()
         keep_picture(window, f"question-window-{'dark' if dark else 'light'}")
-        assert sheet.field.isVisible()
-        area, last = sheet.area, sheet.area.buttons[-1]
+        assert sheet.own.field.isVisible()
+        area, last = sheet.question, sheet.question.buttons[-1]
         window.activateWindow()
         await stage.until(window.isActiveWindow)
         last.setFocus()
@@ -446,9 +448,9 @@ async def test_escape_denies_in_the_real_window(tmp_path: Path, theme: Theme) ->
         page.composer.field.setFocus()
         QTest.keyClicks(page.composer.field, "Remove it")
         QTest.keyClick(page.composer.field, Qt.Key.Key_Return)
-        sheet = asking.approvals.sheet
+        sheet = asking.presenter.sheet
         await stage.until(lambda: sheet.armed)
-        QTest.keyClick(sheet.buttons["deny"], Qt.Key.Key_Escape)
+        QTest.keyClick(sheet.approval.buttons["deny"], Qt.Key.Key_Escape)
         await stage.until(lambda: stage.finished)
         assert stage.finished[-1].outcome == "done"
         assert (tmp_path / "build").exists()
@@ -464,17 +466,17 @@ async def test_nothing_is_cut_and_nothing_scrolls_that_need_not(
         async with stage:
             asking = desks_of(stage)
             await ask(stage, asking, question="Which port shall it be?", choices=["80", "443"])
-            sheet = asking.questions.sheet
-            await stage.until(lambda: not sheet.area.verticalScrollBar().maximum())
+            sheet = asking.presenter.sheet
+            await stage.until(lambda: not sheet.question.verticalScrollBar().maximum())
             await stage.until(lambda: not cut_words(sheet))
             stage.page.hide()
-            dialog = asking.questions.dialog
+            dialog = asking.presenter.dialog
             await stage.until(dialog.isVisible)
             await stage.until(lambda: not cut_words(dialog))
-            in_dialog = asking.questions.dialog_sheet
-            assert in_dialog.field.y() < in_dialog.area.geometry().bottom() + 40
+            in_dialog = asking.presenter.dialog_sheet
+            assert in_dialog.own.y() < in_dialog.question.geometry().bottom() + 40
             stage.page.show()
-            sheet.skip()
+            sheet.own.skip_button.click()
             await stage.until(lambda: stage.finished)
             asking.end()
 
@@ -488,10 +490,10 @@ async def test_the_question_stands_in_sight_above_its_first_choice(
             stage.page.resize(672, 452)
             asking = desks_of(stage)
             await ask(stage, asking, choices=["a", "b", LONG, "d"])
-            area = asking.questions.sheet.area
+            area = asking.presenter.sheet.question
             assert area.buttons[0].hasFocus()
             await stage.until(lambda: not area.question.visibleRegion().isEmpty())
             await stage.until(lambda: not area.buttons[0].visibleRegion().isEmpty())
-            asking.questions.sheet.skip()
+            asking.presenter.sheet.own.skip_button.click()
             await stage.until(lambda: stage.finished)
             asking.end()

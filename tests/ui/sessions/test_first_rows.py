@@ -28,7 +28,7 @@ async def test_a_glance_comes_first_and_the_whole_page_after_it(qtbot, slots, tm
     feed = ListFeed(services.catalog, slots, SystemClock(), ListQuery())
     feed.page_ready.connect(pages.append)
     feed.ask(ListQuery())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while len(pages) < 2:
             await asyncio.sleep(0.01)
     glance, whole = pages[:2]

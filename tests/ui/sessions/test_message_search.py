@@ -12,6 +12,7 @@ from hermes_desktop.ui.sessions.hit_model import hit_words
 from hermes_desktop.ui.sessions.message_search import FIRST_HITS
 from hermes_desktop.ui.sessions.session_pane import SessionPane
 from tests.fakes.session_pages import MemoryCatalog, MemoryFinder, StandingClock, hit, summary
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.asyncio
 
@@ -35,12 +36,6 @@ def pane(qtbot, catalog, finder, slots, bridge, theme):
     pane.resize(320, 640)
     pane.show()
     return pane
-
-
-async def until(condition, within_s: float = 5.0) -> None:
-    async with asyncio.timeout(within_s):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 def words(pane) -> set[str]:
@@ -135,8 +130,8 @@ async def test_enter_does_not_wait_for_the_pause(qtbot, pane, finder) -> None:
 async def test_nothing_anywhere_says_so_and_offers_the_way_back(qtbot, pane, finder) -> None:
     finder.hits.clear()
     qtbot.keyClicks(pane.filter_field, "zebra")
-    await until(lambda: "Nothing was found." in words(pane))
-    assert "No title and no message contains “zebra”." in words(pane)
+    await until(lambda: "No results." in words(pane))
+    assert "No title or message contains “zebra”." in words(pane)
     assert not pane.hits.isVisible()
     button = next(b for b in pane.findChildren(QPushButton) if b.isVisible())
     assert button.text() == "Clear search"
@@ -216,7 +211,7 @@ async def test_archived_sessions_have_a_place_in_the_menu(pane, catalog) -> None
     assert catalog.queries[-1].archived
     catalog.change(catalog.rows[3].id, archived=False)
     pane.reload()
-    await until(lambda: "Nothing is archived." in words(pane))
+    await until(lambda: "No archived sessions." in words(pane))
     button = next(b for b in pane.findChildren(QPushButton) if b.isVisible())
     button.click()
     await until(lambda: pane.view.model().session_count == 60)

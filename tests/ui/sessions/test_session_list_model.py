@@ -145,7 +145,7 @@ def test_a_held_arrow_key_opens_only_where_it_rests(qtbot, view, model) -> None:
     view.chosen.connect(opened.append)
     for _ in range(8):
         qtbot.keyClick(view, Qt.Key.Key_Down)
-    qtbot.waitUntil(lambda: len(opened) == 1)
+    qtbot.waitUntil(lambda: len(opened) == 1, timeout=60_000)
     assert opened[0].title == "Session 7"
 
 

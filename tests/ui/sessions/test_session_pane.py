@@ -11,6 +11,7 @@ from hermes_desktop.core.events import Notice, SessionsChanged, TurnFinished, Tu
 from hermes_desktop.ui.sessions.session_list_model import RUNNING_ROLE
 from hermes_desktop.ui.sessions.session_pane import SessionPane
 from tests.fakes.session_pages import NOON, MemoryCatalog, MemoryFinder, StandingClock, summary
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -32,12 +33,6 @@ def pane(qtbot, catalog, finder, slots, bridge, theme):
     pane.resize(320, 640)
     pane.show()
     return pane
-
-
-async def until(condition, within_s: float = 5.0) -> None:
-    async with asyncio.timeout(within_s):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 async def shown(pane: SessionPane, catalog: MemoryCatalog) -> list[str]:
@@ -84,8 +79,8 @@ async def test_nothing_found_offers_the_way_back(qtbot, pane, catalog) -> None:
         return {label.text() for label in pane.findChildren(QLabel) if label.isVisible()}
 
     await until(lambda: "No titles match." in words())
-    await until(lambda: "Nothing was found." in words())
-    assert "No title and no message contains “no such thing”." in words()
+    await until(lambda: "No results." in words())
+    assert "No title or message contains “no such thing”." in words()
     button = next(b for b in pane.findChildren(QPushButton) if b.isVisible())
     assert button.text() == "Clear search"
     button.click()
@@ -99,7 +94,7 @@ async def test_an_empty_home_offers_a_new_chat(qtbot, pane, catalog) -> None:
     pane.reload()
     await until(lambda: not pane.view.isVisible())
     button = next(b for b in pane.findChildren(QPushButton) if b.isVisible())
-    with qtbot.waitSignal(pane.new_chat_wanted):
+    with qtbot.waitSignal(pane.new_chat_wanted, timeout=60_000):
         button.click()
 
 
@@ -230,7 +225,7 @@ async def test_renaming_in_place(qtbot, pane, catalog) -> None:
     editor = pane.view.findChild(QLineEdit)
     assert editor.text() == "Session 0"
     editor.selectAll()
-    with qtbot.waitSignal(pane.renamed):
+    with qtbot.waitSignal(pane.renamed, timeout=60_000):
         qtbot.keyClicks(editor, "A better title")
         qtbot.keyClick(editor, Qt.Key.Key_Return)
         await asyncio.sleep(0.05)

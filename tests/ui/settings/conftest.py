@@ -1,6 +1,5 @@
 """The page of settings on real services and a real home; no gateway, no model is asked."""
 
-import asyncio
 import contextlib
 import resource
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from hermes_desktop.ui.settings.settings_view import SettingsView
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
+from tests.support.waiting import until
 
 
 class SettingsStage:
@@ -79,11 +79,9 @@ class SettingsStage:
         """Somebody else writes config.yaml."""
         (self.home / "config.yaml").write_text(text, encoding="utf-8")
 
-    async def until(self, check: Callable[[], object], within_s: float = 10.0) -> None:
+    async def until(self, check: Callable[[], object]) -> None:
         """Let the loop run until something is true."""
-        async with asyncio.timeout(within_s):
-            while not check():
-                await asyncio.sleep(0.01)
+        await until(check)
 
     async def dialog(self, kind: type[QDialog]) -> QDialog:
         """The dialog of that kind, once it shows."""

@@ -4,7 +4,7 @@ import pytest
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings.settings_book import SettingsBook
+from hermes_desktop.services.settings.settings_repository import SettingsRepository
 from hermes_desktop.ui.settings.saving.draft import Draft
 
 DAYS, MODE, PEOPLE = "session_store_max_age_days", "session_reset.mode", "telegram.allow_from"
@@ -15,7 +15,7 @@ class Home:
 
     def __init__(self, folder) -> None:
         self.file = folder / "config.yaml"
-        self.book = SettingsBook(HermesPaths(folder, folder), {}, SystemClock())
+        self.book = SettingsRepository(HermesPaths(folder, folder), {}, SystemClock())
         self.draft = Draft()
 
     def says(self, text: str) -> list[str]:

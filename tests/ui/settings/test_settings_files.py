@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QScrollBar
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings.settings_book import Change, SettingsBook
+from hermes_desktop.services.settings.settings_repository import Change, SettingsRepository
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.other_keys_part import OtherKeysPart
 from hermes_desktop.ui.settings.saving.difference_dialog import DifferenceDialog
@@ -69,10 +69,10 @@ async def test_keys_that_stand_twice_are_named_there_and_at_the_field(home, stag
     async with stage:
         note = field(stage, DAYS).notes.origin.text()
         assert "line 4" in note
-        assert "stands in line 1, too; only the last one counts" in note
+        assert "is also in line 1; only the last one is used" in note
         part = await other_page(stage, OtherKeysPart)
         await stage.until(part.repeated.text)
-        assert part.repeated.text() == f"{DAYS}: line 4 counts, line 1 does not."
+        assert part.repeated.text() == f"{DAYS}: line 4 is used, not line 1."
 
 
 @pytest.mark.asyncio
@@ -84,8 +84,8 @@ async def test_a_value_that_another_place_overrules_is_named_at_the_field(home, 
         shown = field(stage, DAYS)
         assert shown.editor.line.text() == "5"
         words = shown.notes.origin.text()
-        assert f"“gateway.{DAYS}”, line 3, does not count beside it" in words
-        assert "does not count" not in field(stage, "unauthorized_dm_behavior").notes.words
+        assert f"“gateway.{DAYS}”, line 3, is ignored" in words
+        assert "is ignored" not in field(stage, "unauthorized_dm_behavior").notes.words
 
 
 @pytest.mark.asyncio
@@ -98,13 +98,13 @@ async def test_a_file_that_makes_no_sense_is_shown_and_left_alone(home, stage) -
         line.setText("45")
         line.textEdited.emit("45")
         stage.write(broken)
-        stage.view.keeper.load()
+        stage.view.controller.load()
         await stage.until(stage.view.broken.lines.isVisible)
         assert "Line 3" in stage.view.broken.detail.text()
         assert "▸ 3" in stage.view.broken.lines.text()
         assert "sk-very" not in stage.view.broken.lines.text()
         assert not line.isEnabled()
-        stage.view.desk.save()
+        stage.view.saving.save()
         await stage.until(stage.view.strip.isVisible)
         assert stage.config == broken
         assert list(stage.view.draft.edits) == [DAYS]
@@ -120,7 +120,7 @@ async def test_a_file_that_makes_no_sense_is_shown_and_left_alone(home, stage) -
 async def test_a_file_that_makes_no_sense_at_first_can_be_put_right_by_a_version(
     home, stage, broken: bytes
 ) -> None:
-    book = SettingsBook(HermesPaths(home, home), {}, SystemClock())
+    book = SettingsRepository(HermesPaths(home, home), {}, SystemClock())
     (home / "config.yaml").write_text(f"{DAYS}: 30\n")
     book.save([Change(DAYS, 31)])
     (home / "config.yaml").write_bytes(broken)
@@ -141,7 +141,7 @@ async def test_a_file_that_makes_no_sense_at_first_can_be_put_right_by_a_version
 
 @pytest.mark.asyncio
 async def test_versions_are_compared_and_brought_back(home, stage) -> None:
-    book = SettingsBook(HermesPaths(home, home), {}, SystemClock())
+    book = SettingsRepository(HermesPaths(home, home), {}, SystemClock())
     (home / "config.yaml").write_text("# first\n")
     for days in range(1, 8):
         book.save([Change(DAYS, days)])
@@ -177,8 +177,8 @@ async def test_a_managed_home_is_only_looked_at(home, theme) -> None:
     async with SettingsStage(home, theme) as stage:
         shown = field(stage, DAYS)
         assert not shown.editor.widget.isEnabled()
-        assert ".managed says so" in shown.editor.widget.accessibleDescription()
-        assert ".managed says so" in stage.view.strip.words
+        assert ".managed exists" in shown.editor.widget.accessibleDescription()
+        assert ".managed exists" in stage.view.strip.words
         assert not shown.reset.isVisible()
 
 
@@ -201,10 +201,10 @@ async def test_a_value_that_makes_no_sense_is_named_at_its_field(home, stage) ->
     async with stage:
         shown = field(stage, DAYS)
         assert "“soon”, line 1" in shown.notes.trouble.text()
-        assert "90 days counts" in shown.notes.trouble.text()
+        assert "90 days is used" in shown.notes.trouble.text()
         assert "from 1 to" in field(stage, "agent.max_turns").notes.trouble.text()
         shown.reset.click()
-        stage.view.desk.save()
+        stage.view.saving.save()
         await stage.until(lambda: not stage.view.draft.edits)
         raw = (home / "config.yaml").read_bytes()
         assert raw == b"\xef\xbb\xbfagent:\r\n  max_turns: 100000\r\n"
@@ -234,7 +234,7 @@ async def test_ten_megabytes_are_named_and_nothing_is_frozen(home, stage) -> Non
         assert stage.view.broken.isVisible()
         assert "too large" in stage.view.broken.title.text()
         assert "10." in stage.view.broken.detail.text()
-        longest = await longest_pause(stage.view.keeper.load)
+        longest = await longest_pause(stage.view.controller.load)
         stage.write(f"{DAYS}: 30\n")
         stage.view.broken.retry.click()
         await stage.until(lambda: not stage.view.broken.isVisible())
@@ -266,13 +266,13 @@ async def test_what_is_read_only_is_said_and_keeps_the_edits(theme, what) -> Non
                 line.setText("45")
                 line.textEdited.emit("45")
                 (file if what == "file" else home).chmod(0o444 if what == "file" else 0o555)
-                stage.view.desk.save()
+                stage.view.saving.save()
                 await stage.until(stage.view.strip.isVisible)
                 assert "cannot be written" in stage.view.strip.words
                 assert stage.config == f"{DAYS}: 30\n"
                 assert list(stage.view.draft.edits) == [DAYS]
                 (file if what == "file" else home).chmod(0o644 if what == "file" else 0o755)
-                stage.view.desk.save()
+                stage.view.saving.save()
                 await stage.until(lambda: not stage.view.draft.edits)
                 assert stage.config == f"{DAYS}: 45\n"
 
@@ -286,7 +286,7 @@ async def test_a_file_that_makes_no_sense_does_not_scroll_the_page(home, stage) 
         bars = [bar for bar in stage.view.findChildren(QScrollBar) if bar.maximum() > 0]
         places = [bar.value() for bar in bars]
         stage.write("model:\n  default: x\n\tbad: 1\n")
-        stage.view.keeper.load()
+        stage.view.controller.load()
         await stage.until(stage.view.broken.lines.isVisible)
         assert not line.isEnabled()
         await stage.until(stage.view.broken.retry.hasFocus)

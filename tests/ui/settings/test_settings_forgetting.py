@@ -17,7 +17,7 @@ from hermes_desktop.services.assembly.forgetting_preview import (
     ResetRulePreview,
 )
 from hermes_desktop.services.assembly.history_upkeep import LastPrune
-from hermes_desktop.services.settings.settings_book import SettingsBook
+from hermes_desktop.services.settings.settings_repository import SettingsRepository
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.sessions.bulk_selection import SparedCounts
 from hermes_desktop.ui.settings.forgetting_part import RetentionPart
@@ -61,9 +61,7 @@ def test_who_forgets_and_when(gateway, when) -> None:
 
 def test_nobody_is_forgotten() -> None:
     say = words().chats
-    assert (
-        say(ExpiringChats(90, 0, 0)) == "The gateway knows no chat yet, so there is none to forget."
-    )
+    assert say(ExpiringChats(90, 0, 0)) == "The gateway has no chats yet."
     assert say(ExpiringChats(0, 1200, 0)) == "No chat is ever forgotten. 1,200 are known."
     assert say(ExpiringChats(1, 3, 0, None, at(2026, 3, 11, 9, 30))) == (
         "With 1 day none of 3 chats would be forgotten now. "
@@ -139,7 +137,7 @@ def fill(home) -> None:
     clock, paths = MovableClock(), HermesPaths(home, home)
     away = (local.now() - clock.now()).total_seconds()  # noqa: DTZ005 - as the index has it
     db = SessionDB(paths.state_db, clock=clock)
-    config = SettingsBook(paths, {}, clock).wished([]).gateway
+    config = SettingsRepository(paths, {}, clock).preview_after([]).gateway
     store = SessionStore(paths.sessions_dir, config, db=db, clock=clock)
     clock.advance(away - 95 * 86_400)
     for number in range(10):
@@ -175,7 +173,7 @@ async def test_the_numbers_follow_what_is_filled_in(home, stage) -> None:
         await stage.until(lambda: "10 of 10 begin a new session" in part.rules.text())
         stage.view.draft.give("reset_by_platform.telegram.mode", "none", insist=True)
         await stage.until(lambda: part.rules.text().startswith("Telegram: 10 chats never begin"))
-        stage.view.desk.discard()
+        stage.view.saving.discard()
         await stage.until(lambda: "10 chats never begin" in part.rules.text())
 
 
@@ -183,7 +181,7 @@ async def test_the_numbers_follow_what_is_filled_in(home, stage) -> None:
 async def test_a_history_that_cannot_be_read_is_said(home, stage) -> None:
     async with stage:
         part = await shown(stage)
-        assert "knows no chat yet" in part.chats.text()
+        assert "has no chats yet" in part.chats.text()
         stage.write("a: [1\n")
         part._count()
         await stage.until(lambda: "cannot be understood" in part.chats.text())

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from hermes_desktop.services.settings.settings_book import OPTIONS
+from hermes_desktop.services.settings.settings_repository import OPTIONS
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.page_table import PAGES, page_of
 from hermes_desktop.ui.shell.tray import Tray

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from hermes_desktop.services.settings.settings_book import OPTIONS
+from hermes_desktop.services.settings.settings_repository import OPTIONS
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.fields.field_text import label_parts
 from hermes_desktop.ui.settings.fields.options_part import OptionsPart
@@ -57,7 +57,7 @@ async def test_enter_in_a_line_leads_to_save_and_enter_again_saves(home, stage) 
         stage.press(Qt.Key.Key_Space, stage.view.bar.save)
         await stage.until((home / "config.yaml").exists)
         assert stage.config == f"{DAYS}: 45\n"
-        await stage.until(lambda: not stage.view.keeper.busy)
+        await stage.until(lambda: not stage.view.controller.busy)
 
 
 @pytest.mark.asyncio
@@ -131,11 +131,11 @@ async def test_a_rule_of_its_own_is_given_and_taken(home, stage) -> None:
         assert fold.summary.text() == "same as all chats"
         fold.box.click()
         assert [change.key for change in view.draft.changes()] == ["reset_by_type.group.mode"]
-        view.desk.save()
-        await stage.until(lambda: "group" in stage.config and not view.keeper.busy)
+        view.saving.save()
+        await stage.until(lambda: "group" in stage.config and not view.controller.busy)
         fold.box.click()
-        view.desk.save()
-        await stage.until(lambda: "group" not in stage.config and not view.keeper.busy)
+        view.saving.save()
+        await stage.until(lambda: "group" not in stage.config and not view.controller.busy)
         assert stage.config == "session_reset:\n  mode: idle\n"
 
 
@@ -181,7 +181,7 @@ async def test_what_is_said_about_a_field_comes_into_sight_with_it(stage) -> Non
         view.show_page("sessions")
         view.draft.give("reset_by_type.group.mode", "daily", insist=True)
         view.draft.give("reset_by_type.group.at_hour", "25")
-        view.desk.save()
+        view.saving.save()
         field = next(
             each for each in view.findChildren(FieldRow)
             if each.key == "reset_by_type.group.at_hour"

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtWidgets import QPushButton
 
-from hermes_desktop.ui.settings.saving.leaving_question import UnsavedChangesDialog
+from hermes_desktop.ui.settings.settings_view import UnsavedChangesDialog
 from tests.fakes.window_stage import WindowStage
 
 DAYS = "session_store_max_age_days"
@@ -82,7 +82,7 @@ async def test_asked_twice_it_ends_and_with_nothing_pending_at_once(home, theme)
         stage.window.want_to_quit()
         assert stage.quits == 1
         await stage.answer(question.leave)
-        stage.view.desk.discard()
+        stage.view.saving.discard()
         stage.window.want_to_quit()
         assert stage.quits == 3
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractButton
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
+from hermes_desktop.services.settings.settings_repository import OPTIONS, Change, SettingsRepository
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.fields.field_text import label_parts
 from hermes_desktop.ui.settings.saving.difference_dialog import DifferenceDialog
@@ -36,8 +36,8 @@ def fill_in(stage: SettingsStage, key: str, text: str) -> FieldRow:
 
 
 async def saved(stage: SettingsStage) -> None:
-    stage.view.desk.save()
-    await stage.until(lambda: not stage.view.draft.edits and not stage.view.keeper.busy)
+    stage.view.saving.save()
+    await stage.until(lambda: not stage.view.draft.edits and not stage.view.controller.busy)
 
 
 @pytest.mark.asyncio
@@ -98,7 +98,7 @@ async def test_what_makes_no_sense_is_said_at_the_field_and_nothing_is_saved(hom
         fill_in(stage, MODE.replace("mode", "at_hour"), "24")
         fill_in(stage, DAYS, "45")
         stage.view.show_page("general")
-        stage.view.desk.save()
+        stage.view.saving.save()
         assert stage.view.page_name == "sessions"
         hour = row(stage, "session_reset.at_hour")
         assert "from 0 to 23" in hour.notes.trouble.text()
@@ -140,14 +140,14 @@ async def test_another_window_was_faster_with_the_same_key(home, stage) -> None:
     async with stage:
         field = fill_in(stage, DAYS, "45")
         fill_in(stage, MINUTES, "50")
-        other = SettingsBook(HermesPaths(home, home), {}, SystemClock())
+        other = SettingsRepository(HermesPaths(home, home), {}, SystemClock())
         other.save([Change(DAYS, 60)])
-        stage.view.desk.save()
+        stage.view.saving.save()
         await stage.until(lambda: stage.view.draft.in_conflict(DAYS))
         assert stage.config == FIRST.replace("30", "60")
         assert "“60 days”" in field.notes.trouble.text()
         assert set(stage.view.draft.edits) == {DAYS, MINUTES}
-        stage.view.desk.save()  # nobody has decided yet
+        stage.view.saving.save()  # nobody has decided yet
         assert stage.config == FIRST.replace("30", "60")
         QTest.mouseClick(field.notes.mine, Qt.MouseButton.LeftButton)
         await saved(stage)
@@ -160,7 +160,7 @@ async def test_theirs_is_taken(home, stage) -> None:
     async with stage:
         field = fill_in(stage, DAYS, "45")
         stage.write(FIRST.replace("30", "60"))
-        stage.view.keeper.load()
+        stage.view.controller.load()
         await stage.until(lambda: stage.view.draft.in_conflict(DAYS))
         field.notes.theirs.click()
         assert field.editor.line.text() == "60"
@@ -173,7 +173,7 @@ async def test_other_keys_that_change_elsewhere_are_named(home, stage) -> None:
     async with stage:
         fill_in(stage, DAYS, "45")
         stage.write(FIRST + "session_reset:\n  mode: daily\n")
-        stage.view.keeper.load()
+        stage.view.controller.load()
         await stage.until(lambda: "Changed by another program" in stage.view.strip.words)
         assert label_parts(OPTIONS[MODE]).what in stage.view.strip.words
         await saved(stage)
@@ -188,7 +188,7 @@ async def test_what_cannot_be_written_keeps_the_edits(home, stage, way) -> None:
     async with stage:
         fill_in(stage, DAYS, "45")
         with without_room(home, way):
-            stage.view.desk.save()
+            stage.view.saving.save()
             await stage.until(stage.view.strip.isVisible)
         assert "yaml cannot be" in stage.view.strip.words
         assert stage.config == FIRST
@@ -227,15 +227,15 @@ async def test_what_is_changed_outside_shows_by_itself(home, stage) -> None:
         field = row(stage, DAYS)
         await stage.until(lambda: stage.services.settings._live._known is not None)
         stage.write(FIRST.replace("30", "77"))
-        await stage.until(lambda: field.editor.line.text() == "77", within_s=20)
+        await stage.until(lambda: field.editor.line.text() == "77")
         fill_in(stage, DAYS, "45")
         stage.write(FIRST.replace("30", "78"))
-        await stage.until(lambda: "“78 days”" in field.notes.trouble.text(), within_s=20)
+        await stage.until(lambda: "“78 days”" in field.notes.trouble.text())
         assert field.editor.line.text() == "45"
         stage.write("a: [1\n")
-        await stage.until(stage.view.broken.isVisible, within_s=20)
+        await stage.until(stage.view.broken.isVisible)
         stage.write(FIRST)
-        await stage.until(lambda: not stage.view.broken.isVisible(), within_s=20)
+        await stage.until(lambda: not stage.view.broken.isVisible())
         assert field.editor.line.text() == "45"
 
 
@@ -245,10 +245,10 @@ async def test_a_file_written_in_a_way_that_cannot_be_changed_alone(home, stage)
     (home / "config.yaml").write_text(odd)
     async with stage:
         fill_in(stage, "agent.max_turns", "7")
-        stage.view.desk.see_difference()
+        stage.view.saving.see_difference()
         await stage.until(stage.view.strip.isVisible)
         stage.view.strip.clear()
-        stage.view.desk.save()
+        stage.view.saving.save()
         await stage.until(stage.view.strip.isVisible)
         assert "line" in stage.view.strip.words
         assert stage.config == odd
@@ -267,7 +267,7 @@ async def test_the_programs_own_settings_are_saved_and_taken_back_beside_the_oth
         await saved(stage)
         assert "start_hidden: true" in own.read_text()
         assert label_parts(OPTIONS["desktop.start_hidden"]).what in stage.view.strip.words
-        assert "is started anew" in stage.view.strip.words
+        assert "when Hermes Desktop restarts" in stage.view.strip.words
         stage.view.strip.buttons["undo"].click()
         await stage.until(lambda: "was undone" in stage.view.strip.words)
         assert "start_hidden" not in own.read_text()
@@ -280,10 +280,10 @@ async def test_somebody_changes_it_before_it_is_taken_back(home, stage) -> None:
     async with stage:
         fill_in(stage, DAYS, "45")
         await saved(stage)
-        other = SettingsBook(HermesPaths(home, home), {}, SystemClock())
+        other = SettingsRepository(HermesPaths(home, home), {}, SystemClock())
         other.save([Change(DAYS, 60)])
         stage.view.strip.buttons["undo"].click()
-        await stage.until(lambda: "changed by somebody else" in stage.view.strip.words)
+        await stage.until(lambda: "changed by another program" in stage.view.strip.words)
         assert "60" in stage.config
 
 
@@ -291,12 +291,12 @@ async def test_somebody_changes_it_before_it_is_taken_back(home, stage) -> None:
 async def test_no_other_change_is_asked_for_while_one_is_being_saved(home, stage) -> None:
     async with stage:
         fill_in(stage, DAYS, "45")
-        stage.view.desk.save()
-        await stage.until(lambda: stage.view.keeper.busy)
+        stage.view.saving.save()
+        await stage.until(lambda: stage.view.controller.busy)
         assert not stage.view.bar.save.isEnabled()
-        stage.view.desk.save()
+        stage.view.saving.save()
         stage.view.draft.give(MINUTES, "50")
-        await stage.until(lambda: not stage.view.keeper.busy)
+        await stage.until(lambda: not stage.view.controller.busy)
         assert set(stage.view.draft.edits) == {MINUTES}
         assert stage.view.bar.save.isEnabled()
         assert stage.config == f"{DAYS}: 45\n"
@@ -318,10 +318,11 @@ async def test_the_focus_returns_to_the_field_when_the_bar_goes(home, stage, but
     (home / "config.yaml").write_text(FIRST)
     async with stage:
         field = fill_in(stage, DAYS, "45")
+        await stage.until(field.isVisible)  # a row that was just made is shown by the loop
         pressed = getattr(stage.view.bar, button)
         pressed.setFocus()
         QTest.keyClick(pressed, Qt.Key.Key_Space)
-        await stage.until(lambda: not stage.view.bar.isVisible() and not stage.view.keeper.busy)
+        await stage.until(lambda: not stage.view.bar.isVisible() and not stage.view.controller.busy)
         assert stage.view.window().focusWidget() is field.editor.line
 
 

@@ -1,6 +1,5 @@
 """The settings window on real services; the chat service and the keyring are handed in."""
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
@@ -24,8 +23,7 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
-from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
-from hermes_desktop.settings.secret_index import SecretIndex
+from hermes_desktop.settings.secret_index import PlainTextSecretStore, SecretIndex
 from hermes_desktop.settings.secrets import KeyringSecretStore
 from hermes_desktop.ui.gateway.gateway_questions import ConfirmationDialog
 from hermes_desktop.ui.settings.platforms.platform_card import PlatformCard
@@ -38,6 +36,7 @@ from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.keyring import FakeKeyring
 from tests.fakes.socket_platform import chat_server, socket_registry
+from tests.support.waiting import until
 
 TOKEN = "TELEGRAM_BOT_TOKEN"
 GOOD = "123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc"
@@ -159,10 +158,8 @@ class PlatformsStage:
         field = field or self.field
         return {name for name, button in field.offers.items() if not button.isHidden()}
 
-    async def until(self, check: Callable[[], object], within_s: float = 15.0) -> None:
-        async with asyncio.timeout(within_s):
-            while not check():
-                await asyncio.sleep(0.01)
+    async def until(self, check: Callable[[], object]) -> None:
+        await until(check)
 
     async def card(self) -> PlatformCard:
         """Telegram's card, once it is there."""
@@ -218,8 +215,8 @@ class PlatformsStage:
         bar = self.view.bar
         await self.until(lambda: bar.isVisibleTo(self.view) and bar.save.isEnabled())
         self.press(bar.save)
-        await self.until(lambda: self.view.keeper.busy)
-        await self.until(lambda: not self.view.keeper.busy, within_s=30)
+        await self.until(lambda: self.view.controller.busy)
+        await self.until(lambda: not self.view.controller.busy)
 
     def _dialogs(self, kind: type[QDialog]) -> list[QDialog]:
         return [each for each in QApplication.topLevelWidgets() if isinstance(each, kind)

@@ -115,7 +115,7 @@ async def test_one_that_cannot_be_checked_is_saved_and_that_is_said(stage) -> No
         assert stage.view.bar.words.text() == "1 token"
         await stage.save()
         await stage.until(lambda: stage.field.message.text == "It is stored in the keyring.")
-        await stage.until(lambda: "Telegram could not be asked" in stage.shown_text())
+        await stage.until(lambda: "Telegram could not be reached to check" in stage.shown_text())
         assert stage.store.demand(TOKEN) == GOOD
 
 
@@ -128,7 +128,7 @@ async def test_saving_can_be_given_up_while_the_platform_is_asked(stage) -> None
         stage.press(stage.view.bar.save)
         await stage.until(lambda: stage.field.waiting.isVisibleTo(stage.view))
         stage.press(stage.field.waiting.cancel)
-        await stage.until(lambda: not stage.view.keeper.busy)
+        await stage.until(lambda: not stage.view.controller.busy)
         assert not stage.field.waiting.waiting
         assert stage.field.line.text() == BETTER
         assert stage.store.demand(TOKEN) == GOOD

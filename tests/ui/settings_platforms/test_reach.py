@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QScrollArea, QWidget
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import PairingChanged
 from hermes_desktop.gateway.access.pairing import PairingStore
-from hermes_desktop.services.settings.settings_book import Change, SettingsBook
+from hermes_desktop.services.settings.settings_repository import Change, SettingsRepository
 from hermes_desktop.ui.settings.fields.policy_fold import ResetRuleSection
 from hermes_desktop.ui.settings.page_table import PAGES
 from hermes_desktop.ui.settings.settings_view import SettingsView
@@ -60,7 +60,7 @@ async def open_page(stage: PlatformsStage, name: str) -> SettingsView:
             assert fold.box.accessibleName() or fold.box.text()
     view.draft.give(DAYS, "45")
     await stage.until(view.bar.isVisible)
-    await stage.until(lambda: not view.keeper.busy)
+    await stage.until(lambda: not view.controller.busy)
     return view
 
 
@@ -146,7 +146,7 @@ async def test_tab_goes_downwards_and_the_page_follows(full: PlatformsStage, nam
 
 async def test_former_versions_are_reached_too(full: PlatformsStage) -> None:
     async with full as stage:
-        SettingsBook(stage.paths, {}, SystemClock()).save([Change(DAYS, 31)])
+        SettingsRepository(stage.paths, {}, SystemClock()).save([Change(DAYS, 31)])
         view = await open_page(stage, "other")
         tables = [each for each in reachable(view) if "ersion" in heard(each)]
         await stage.until(lambda: [each for each in reachable(view) if "ersion" in heard(each)])

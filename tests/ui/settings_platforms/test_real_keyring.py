@@ -122,9 +122,9 @@ async def test_one_that_takes_questions_and_answers_none(stage, bus: PrivateBus)
         stage.press(stage.view.bar.save)
         await stage.until(lambda: stage.field.waiting.isVisibleTo(stage.view))
         await stage.until(lambda: stage.chat.asked)  # the platform takes it; now the keyring
-        await stage.until(lambda: stage.store._person is not None, within_s=30)
+        await stage.until(lambda: stage.store._person is not None)
         stage.press(stage.field.waiting.cancel)
-        await stage.until(lambda: not stage.view.keeper.busy)
+        await stage.until(lambda: not stage.view.controller.busy)
         assert stage.field.line.text() == BETTER
         bus.answering()
         await stage.offer("retry")

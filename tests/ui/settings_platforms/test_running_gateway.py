@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtTest import QTest
 
-from hermes_desktop.gateway.runner import expiry_watcher
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from tests.fakes.private_bus import NEEDS_KEYRING, PrivateBus
 from tests.ui.settings_platforms.conftest import BETTER, GOOD, TOKEN, PlatformsStage
@@ -54,7 +53,7 @@ async def test_a_new_token_is_taken_into_the_running_gateway(running: PlatformsS
         await stage.save()
         await stage.until(lambda: stage.field.message.text == "It is stored in the keyring.")
         await connected(stage, BETTER)
-        assert "Telegram was connected with it" in stage.shown_text()
+        assert "Telegram is connected with the new settings" in stage.shown_text()
         card.head.switch.click()
         assert card.head.switch.text() == "Off, not saved yet"
         await stage.save()
@@ -70,7 +69,7 @@ async def test_removing_it_leaves_the_platform_and_bringing_it_back_connects(run
         await stage.offer("remove")
         await stage.agree()
         await stage.until(lambda: stage.field.origin.text() == "Not set.")
-        await stage.until(lambda: "Telegram is not connected any more" in stage.shown_text())
+        await stage.until(lambda: "Telegram is disconnected" in stage.shown_text())
         await stage.undo()
         await stage.until(lambda: stage.chat.tokens == [GOOD, GOOD])
         await connected(stage, GOOD)
@@ -121,7 +120,7 @@ async def test_the_next_sweep_uses_the_age_that_was_filled_in_and_no_adapter_res
             await stage.until(lambda: stage.view.strip.isVisible() and not stage.view.draft.edits)
             assert f"{DAYS}: {days}" in stage.paths.config_yaml.read_text()
             runner._last_session_store_prune_ts = 0.0
-            await expiry_watcher.look(runner)
+            await runner.parts.housekeeping.check()
             assert list(runner.session_store._entries.values()) == left
         assert stage.services.gateway._hosted.runner is runner
         assert stage.chat.tokens == [GOOD]

@@ -39,8 +39,8 @@ async def test_from_a_setting_that_makes_no_sense_to_its_field_and_back(home, th
         await stage.until(lambda: isinstance(view.focusWidget(), QLineEdit))
         assert view.focusWidget().accessibleName() == "Model calls per turn"
         view.draft.give("agent.max_turns", "90")
-        view.desk.save()
-        await stage.until(lambda: not view.draft.edits and not view.keeper.busy)
+        view.saving.save()
+        await stage.until(lambda: not view.draft.edits and not view.controller.busy)
         stage.window.run_action("focus_composer")
         await stage.until(lambda: not reason.isVisible())
         assert stage.window.page.composer.field.isEnabled()

@@ -80,7 +80,7 @@ def settle(qtbot: QtBot, view: TranscriptView) -> Callable[[], None]:
         return stored == shown and [key for key in items if key in live] == live
 
     def wait() -> None:
-        qtbot.waitUntil(complete, timeout=20_000)
+        qtbot.waitUntil(complete, timeout=60_000)
 
     return wait
 

@@ -76,7 +76,7 @@ def test_a_reading_that_failed_is_asked_for_again(view, rows, page, settle) -> N
 def test_the_way_to_the_end_is_asked_for(view, rows, page, settle, qtbot) -> None:
     view.set_page(page(rows(1_000, 1_060), has_newer=True), at=1_030)
     settle()
-    with qtbot.waitSignal(view.latest_wanted):
+    with qtbot.waitSignal(view.latest_wanted, timeout=60_000):
         view.jump.click()
     view.set_page(page(rows(2_000, 2_059), has_older=True))
     settle()

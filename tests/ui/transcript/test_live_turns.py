@@ -44,7 +44,7 @@ def test_pieces_are_collected_into_few_repaints(view, show, history, qtbot) -> N
     view._flush_timer.timeout.connect(lambda: repaints.append(1))
     stream(view, "word " * 400, size=5)
     assert plain(view)[-1] == ""
-    qtbot.waitUntil(lambda: plain(view)[-1].count("word") == 400)
+    qtbot.waitUntil(lambda: plain(view)[-1].count("word") == 400, timeout=60_000)
     assert len(repaints) == 1
 
 
@@ -53,11 +53,11 @@ def test_text_that_was_thinking_is_taken_back(view, show, history, qtbot) -> Non
     view.begin_turn("t", "Which train?")
     thinking = "First.\n\n```py\na = 1\n```\n\nThen more."
     stream(view, thinking)
-    qtbot.waitUntil(lambda: plain(view)[-1].endswith("more."))
+    qtbot.waitUntil(lambda: plain(view)[-1].endswith("more."), timeout=60_000)
     view.add_delta("t", thinking, "retracted")
     view.add_delta("t", thinking, "reasoning")
     view.add_delta("t", "The 6:12.")
-    qtbot.waitUntil(lambda: plain(view)[-1].strip() == "The 6:12.")
+    qtbot.waitUntil(lambda: plain(view)[-1].strip() == "The 6:12.", timeout=60_000)
     assert list(view.messages)[-1].thinking == thinking
 
 
@@ -65,11 +65,11 @@ def test_finished_blocks_keep_their_widgets(view, show, history, qtbot) -> None:
     show(history)
     view.begin_turn("t", "Which train?")
     view.add_delta("t", "One.\n\n```py\na = 1\n```\n\nTwo")
-    qtbot.waitUntil(lambda: plain(view)[-1].endswith("Two"))
+    qtbot.waitUntil(lambda: plain(view)[-1].endswith("Two"), timeout=60_000)
     reply = list(view.messages)[-1]
     before = reply.segments
     view.add_delta("t", " and more.\n\nThree.")
-    qtbot.waitUntil(lambda: plain(view)[-1].endswith("Three."))
+    qtbot.waitUntil(lambda: plain(view)[-1].endswith("Three."), timeout=60_000)
     assert reply.segments == before
     assert plain(view)[-1] == "One.\na = 1\nTwo and more.\nThree."
 
@@ -78,10 +78,10 @@ def test_an_open_fence_gets_text_appended_in_place(view, show, history, qtbot) -
     show(history)
     view.begin_turn("t", "Code?")
     view.add_delta("t", "```py\nline 1\n")
-    qtbot.waitUntil(lambda: plain(view)[-1] == "line 1")
+    qtbot.waitUntil(lambda: plain(view)[-1] == "line 1", timeout=60_000)
     (segment,) = list(view.messages)[-1].segments
     view.add_delta("t", "line 2\n" * 50)
-    qtbot.waitUntil(lambda: plain(view)[-1].count("line 2") == 50)
+    qtbot.waitUntil(lambda: plain(view)[-1].count("line 2") == 50, timeout=60_000)
     assert list(view.messages)[-1].segments == (segment,)
     assert segment.text.toPlainText().count("line 2") == 50
 
@@ -192,7 +192,7 @@ def test_a_turn_that_began_out_of_sight_is_matched_by_its_time(
     view.begin_turn("t", "again", started_at=ours.timestamp, floor_id=0)
     view.add_delta("t", "second")
     settle()
-    qtbot.waitUntil(lambda: plain(view)[-1] == "second")
+    qtbot.waitUntil(lambda: plain(view)[-1] == "second", timeout=60_000)
     assert plain(view) == ["again", "first", "again", "second"]
 
 
@@ -220,7 +220,7 @@ def test_a_failed_turn_says_why_and_can_be_tried_again(view, show, history, qtbo
     assert isinstance(block, FailureBlock)
     assert block.accessibleName() == "Nobody answers. Refused. Start it."
     assert not any(isinstance(widget, LiveReply) for widget in view.messages)
-    with qtbot.waitSignal(view.retry_wanted) as signal:
+    with qtbot.waitSignal(view.retry_wanted, timeout=60_000) as signal:
         block.retry.button.click()
     assert signal.args == ["t", "Which train?"]
     view.begin_turn("u", "Which train?")
@@ -295,7 +295,7 @@ def test_thinking_streams_into_a_folded_line(view, show, history, qtbot) -> None
     view.begin_turn("t", "Why?")
     view.add_delta("t", "Let me see.", "reasoning")
     view.add_delta("t", "Because.")
-    qtbot.waitUntil(lambda: plain(view)[-1] == "Because.")
+    qtbot.waitUntil(lambda: plain(view)[-1] == "Because.", timeout=60_000)
     reply = list(view.messages)[-1]
     assert len(reply.segments) == 1
     reply._thinking_fold.button.click()
@@ -309,7 +309,7 @@ def test_writing_does_not_scroll_who_reads_above(view, show, rows, qtbot) -> Non
     view.begin_turn("t", "Which train?")
     place = bar.value()
     stream(view, "words " * 500)
-    qtbot.waitUntil(lambda: plain(view)[-1].count("words") == 500)
+    qtbot.waitUntil(lambda: plain(view)[-1].count("words") == 500, timeout=60_000)
     assert bar.value() == place
 
 
@@ -317,7 +317,7 @@ def test_writing_is_followed_at_the_end(view, show, rows, qtbot) -> None:
     show(rows(1, 60))
     view.begin_turn("t", "Which train?")
     stream(view, "words " * 2_000, size=60)
-    qtbot.waitUntil(lambda: plain(view)[-1].count("words") == 2_000)
+    qtbot.waitUntil(lambda: plain(view)[-1].count("words") == 2_000, timeout=60_000)
     bar = view.area.verticalScrollBar()
     assert bar.value() == bar.maximum()
 

@@ -66,7 +66,7 @@ def test_a_link_shows_its_target_and_asks(view, show, row, qtbot) -> None:
     cursor.setPosition(3)
     assert cursor.charFormat().toolTip() == "https://evil.example/login"
     place = text.cursorRect(cursor).center()
-    with qtbot.waitSignal(view.link_wanted) as signal:
+    with qtbot.waitSignal(view.link_wanted, timeout=60_000) as signal:
         QTest.mouseClick(text.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert signal.args == ["https://evil.example/login"]
     assert text.source().isEmpty()
@@ -112,14 +112,14 @@ def test_code_copies_as_written_and_says_so(view, show, row, qtbot) -> None:
     segment._copy.click()
     assert QGuiApplication.clipboard().text() == code
     assert segment._copy.text() == "Copied"
-    qtbot.waitUntil(lambda: segment._copy.text() == "Copy", timeout=4_000)
+    qtbot.waitUntil(lambda: segment._copy.text() == "Copy", timeout=60_000)
 
 
 def test_code_is_coloured_when_idle(view, show, row, qtbot) -> None:
     show([row(1, "assistant", "```python\ndef run():\n    return 1\n```")])
     (segment,) = only(view).segments
     block = segment.text.document().firstBlock()
-    qtbot.waitUntil(lambda: len(block.layout().formats()) > 0)
+    qtbot.waitUntil(lambda: len(block.layout().formats()) > 0, timeout=60_000)
     assert segment.text.toPlainText() == "def run():\n    return 1"
 
 
@@ -152,11 +152,11 @@ def test_a_tool_line_opens_in_place(view, show, row) -> None:
     )
     widget = only(view)
     (fold,) = widget.folds
-    assert fold.button.accessibleName() == "Tool terminal, ls, 60 s, succeeded, folded"
+    assert fold.button.accessibleName() == "Tool terminal, ls, 60 s, succeeded, collapsed"
     height = widget.height()
     fold.button.click()
     assert widget.height() > height
-    assert fold.button.accessibleName().endswith("open")
+    assert fold.button.accessibleName().endswith("expanded")
     texts = [segment.text.toPlainText() for segment in widget.segments]
     assert texts == ["Look.", "ls", "a.txt"]
     fold.button.click()
@@ -196,12 +196,12 @@ def test_a_large_result_is_cut_until_all_of_it_is_asked_for(view, show, row, qtb
     assert QGuiApplication.clipboard().text().count("line of output") == 20_000
     more.button.click()
     qtbot.waitUntil(
-        lambda: panel.text.toPlainText().count("line of output") == 20_000, timeout=20_000
+        lambda: panel.text.toPlainText().count("line of output") == 20_000, timeout=60_000
     )
     assert more.isHidden()
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 def test_a_very_long_message_is_shown_in_parts(view, show, row, qtbot) -> None:
     text = "A paragraph of some words.\n\n" * 8_000
     show([row(1, "assistant", text)])

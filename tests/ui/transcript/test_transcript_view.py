@@ -49,7 +49,7 @@ def test_opens_at_the_end_in_order_and_without_overlap(view, show, rows) -> None
 def test_the_column_is_centred_and_at_most_760_wide(view, show, rows, qtbot) -> None:
     show(rows(1, 4))
     view.resize(1_300, 640)
-    qtbot.waitUntil(lambda: view.area.column.items[0].widget.width() == 760)
+    qtbot.waitUntil(lambda: view.area.column.items[0].widget.width() == 760, timeout=60_000)
     widget = view.area.column.items[0].widget
     left = widget.x()
     right = view.area.column.width() - widget.geometry().right() - 1
@@ -68,7 +68,7 @@ def test_messages_are_as_wide_with_a_scroll_bar_as_without(view, show, rows) -> 
 def test_the_first_paint_shows_the_tail_before_all_is_built(view, page, rows, qtbot) -> None:
     shown_at_paint: list[int] = []
     view.first_painted.connect(lambda: shown_at_paint.append(len(view.area.column.items)))
-    with qtbot.waitSignal(view.first_painted):
+    with qtbot.waitSignal(view.first_painted, timeout=60_000):
         view.set_page(page(rows(1, 200)))
     assert 0 < shown_at_paint[0] < 200
     assert texts(view)[-1] == "Message 200 says a few words."
@@ -125,6 +125,13 @@ def test_at_most_300_are_alive_and_both_ends_come_back(
     assert not view.jump.isVisible()
 
 
+def test_each_message_is_built_once(view, show, rows) -> None:
+    made: list[object] = []
+    view._builder.made.connect(made.append)
+    show(rows(1, 40))
+    assert len(made) == 40
+
+
 def test_a_second_look_touches_only_what_changed(view, show, rows, page, settle) -> None:
     messages = rows(1, 20)
     show(messages)
@@ -179,7 +186,7 @@ def test_summarised_messages_are_grey_under_a_line(view, show, row) -> None:
         for item in view.area.column.items
         if isinstance(item.widget, SeparatorWidget)
     ]
-    assert words[1:] == ["Summarised earlier", "Continued after the context was compressed"]
+    assert words[1:] == ["Summarized earlier", "Continued after the context was compressed"]
     grey = widget_of(view, 1).segments[0].text
     cursor = QTextCursor(grey.document())
     cursor.movePosition(QTextCursor.MoveOperation.End)
@@ -245,7 +252,8 @@ def test_another_theme_redraws_everything(view, show, rows, theme: Theme, qtbot)
             getattr(item.widget, "look", None) is not None
             and item.widget.look.palette == theme.palette
             for item in view.area.column.items
-        )
+        ),
+        timeout=60_000,
     )
     cursor = QTextCursor(widget_of(view, 3).segments[0].text.document())
     cursor.movePosition(QTextCursor.MoveOperation.End)
@@ -259,7 +267,9 @@ def test_a_narrower_window_lays_out_again(view, show, row, qtbot) -> None:
     before = view.area.column.items[-1].height
     view.resize(420, 640)
     width = view.area.column.column_width
-    qtbot.waitUntil(lambda: all(i.fitted_width == width for i in view.area.column.items))
+    qtbot.waitUntil(
+        lambda: all(i.fitted_width == width for i in view.area.column.items), timeout=60_000
+    )
     items = view.area.column.items
     assert items[-1].height > before
     assert all(below.y >= above.bottom for above, below in pairwise(items))
@@ -290,8 +300,8 @@ def test_the_way_to_the_latest_never_stands_above_a_low_transcript(view, show, r
     view.area.verticalScrollBar().setValue(0)
     assert view.jump.isVisible()
     view.resize(860, 50)
-    qtbot.waitUntil(lambda: view.area.height() < 100)
+    qtbot.waitUntil(lambda: view.area.height() < 100, timeout=60_000)
     assert not view.jump.isVisible()
     assert view.jump.geometry().top() >= 0
     view.resize(860, 640)
-    qtbot.waitUntil(view.jump.isVisible)
+    qtbot.waitUntil(view.jump.isVisible, timeout=60_000)

@@ -118,7 +118,7 @@ def test_the_text_is_stored_before_the_model_is_asked(db: SessionDB, model: Scri
     agent = agent_on(db, model)
     thread = threading.Thread(target=lambda: agent.run_conversation("Hello"))
     thread.start()
-    assert model.asked.wait(20)
+    assert model.asked.wait(60)
     assert rows(db) == [("user", "Hello", None)]
     model.hold.set()
     thread.join()
@@ -373,7 +373,7 @@ def test_stopped_before_a_word_came(db: SessionDB, model: ScriptedModel) -> None
     results: list[AgentResult] = []
     thread = threading.Thread(target=lambda: results.append(agent.run_conversation("a")))
     thread.start()
-    assert model.asked.wait(20)
+    assert model.asked.wait(60)
     agent.interrupt()
     thread.join()
     assert results[0]["interrupted"]
@@ -473,7 +473,7 @@ def test_a_store_that_fails_when_the_reply_is_there(
     def hold_the_file() -> None:
         def keep(_conn: Any) -> None:
             holding.set()
-            done.wait(20)
+            done.wait(60)
 
         other._execute_write(keep)
 
@@ -482,7 +482,7 @@ def test_a_store_that_fails_when_the_reply_is_there(
     def take_it(_text: str) -> None:
         if not thread.is_alive():
             thread.start()
-            assert holding.wait(20)
+            assert holding.wait(60)
 
     agent = agent_on(store, model)
     result = agent.run_conversation("a", stream_callback=take_it)

@@ -90,7 +90,7 @@ def test_nothing_is_lost_when_many_write(store: MemoryStore) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert len(store.texts("memory")) == 30
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.compression.compression_plan import MARK
 from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
@@ -21,6 +20,7 @@ from hermes_desktop.agent.session_titles import (
 from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.text.stored_text import SUMMARY_MARK
 from hermes_desktop.services.agents.agent_care import AuxiliaryServices, CareSettings
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, error, text
@@ -61,7 +61,7 @@ def said(*texts: str) -> list[dict[str, Any]]:
 def name(writer: TitleWriter, history: list[dict[str, Any]], session_id: str = SID) -> bool:
     thread = writer.after_turn(session_id, history)
     if thread is not None:
-        thread.join(20)
+        thread.join(60)
     return thread is not None
 
 
@@ -81,7 +81,7 @@ def test_a_conversation_is_named_after_its_first_exchange(
     assert agent.run_conversation("Where to?")["completed"]
     for thread in threading.enumerate():
         if thread.name == "session-title":
-            thread.join(20)
+            thread.join(60)
     agent.close()
     assert db.get_session_title(SID) == "A Trip to Rome"
     assert len(server.requests) == 1
@@ -139,7 +139,7 @@ def test_a_first_reply_that_took_much_work_was_shortened_and_is_named(
         db.append_message(SID, "assistant", "", tool_calls=[{"id": "1", "name": "ls"}])
         db.append_message(SID, "tool", "much", tool_call_id="1", tool_name="ls")
     kept = [
-        {"role": "assistant", "content": f"{MARK} Much was done."},
+        {"role": "assistant", "content": f"{SUMMARY_MARK} Much was done."},
         {"role": "user", "content": f"question {questions - 1}"},
         {"role": "assistant", "content": "That is all."},
     ]

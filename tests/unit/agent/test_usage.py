@@ -12,8 +12,8 @@ from hermes_desktop.agent.types import Finished, ModelChoice
 from hermes_desktop.agent.usage import amounts_of
 from hermes_desktop.commands.words import cost_words
 from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.usage import Cost, cost_of
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.sessions.session_usage import Cost, cost_of
 from tests.fakes.model_server import ModelServer, Reply, chunk, event
 from tests.fakes.prompts import prompts_beside
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from hermes_desktop.cli.gateway.gateway_progress import GatewayProgress
+from hermes_desktop.cli.gateway.gateway_program import GatewayProgress
 from hermes_desktop.core.events import (
     GatewayStatusChanged,
     HostingRefusal,
@@ -59,7 +59,7 @@ def test_each_thing_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
         "telegram: connecting",
         "telegram: connected",
         "telegram: retrying – No␛[2J route to the host.",
-        "telegram: switched off",
+        "telegram: turned off",
     ]
 
 

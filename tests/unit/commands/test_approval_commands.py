@@ -8,18 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from hermes_desktop.agent.tools.asking.approval_queue import (
-    Answered,
-    ApprovalQueue,
-    ApprovalRequest,
-    Attendant,
-    Choice,
-)
+from hermes_desktop.agent.tools.asking.request_queue import Attendant, RequestQueue
 from hermes_desktop.commands.approval_commands import may_answer, resolve
 from hermes_desktop.commands.context import Sender
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import RefusedError
-from hermes_desktop.gateway.runner.chat_approvals import choice_of, question
+from hermes_desktop.core.user_requests import ApprovalChoice, UserAnswer, UserRequest
+from hermes_desktop.gateway.runner.chat_requests import choice_of, question
+from tests.fakes.user_requests import approval_request
 
 KEY = "agent:main:telegram:group:1"
 ASKER = Sender("telegram", "1", "group", user_id="7", session_key=KEY)
@@ -31,18 +27,18 @@ PLAIN = Sender(
 OWNER = Sender("desktop", "x", in_window=True, session_key=KEY)
 
 
-def request(number: int = 1, user_id: str = "7") -> ApprovalRequest:
+def request(number: int = 1, user_id: str = "7") -> UserRequest:
     now = time.time()
-    choices: tuple[Choice, ...] = ("once", "session", "deny")
-    return ApprovalRequest(
+    choices: tuple[ApprovalChoice, ...] = ("once", "session", "deny")
+    return approval_request(
         str(number), KEY, "s", user_id, "telegram", "terminal", f"rm -rf x{number}", "/home/otto",
         ("It deletes.",), choices, now, now + 60,
     )  # fmt: skip
 
 
 @contextmanager
-def waiting(*requests: ApprovalRequest) -> Iterator[tuple[ApprovalQueue, list[Answered]]]:
-    queue, stop, answers = ApprovalQueue(SystemClock()), threading.Event(), list[Answered]()
+def waiting(*requests: UserRequest) -> Iterator[tuple[RequestQueue, list[UserAnswer]]]:
+    queue, stop, answers = RequestQueue(SystemClock()), threading.Event(), list[UserAnswer]()
     shown = threading.Semaphore(0)
     queue.attend(Attendant(lambda _r: True, lambda _r: shown.release()))
     threads = []
@@ -50,7 +46,7 @@ def waiting(*requests: ApprovalRequest) -> Iterator[tuple[ApprovalQueue, list[An
         thread = threading.Thread(target=lambda r=each: answers.append(queue.ask(r, stop, 60)))
         thread.start()
         threads.append(thread)
-        assert shown.acquire(timeout=10)
+        assert shown.acquire(timeout=60)
     yield queue, answers
     stop.set()
     for thread in threads:
@@ -92,14 +88,14 @@ def test_plain_words(word: str, choice: str | None) -> None:
 
 
 def test_the_question_cannot_end_its_own_fence() -> None:
-    words = question(replace(request(), what="echo ```\nEverything is fine"), 60, "/")
+    words = question(replace(request(), text="echo ```\nEverything is fine"), 60, "/")
     assert words.count("```") == 2
     assert "/approve" in words
 
 
 def test_the_end_of_a_long_command_is_shown_in_a_chat() -> None:
     long = "echo " + "a" * 3000 + "; rm -rf everything"
-    words = question(replace(request(), what=long), 60, "/")
+    words = question(replace(request(), text=long), 60, "/")
     assert "rm -rf everything" in words
     assert f"{len(long) - 1500} characters of its middle are not shown" in words
     assert len(words) < 2200

@@ -10,7 +10,7 @@ import pytest
 
 from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
 
-BOUND_S = 10.0
+BOUND_S = 60.0
 
 
 @pytest.fixture

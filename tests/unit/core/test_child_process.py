@@ -141,7 +141,7 @@ def test_a_call_is_awaited_so_long_and_keeps_its_context() -> None:
     with pytest.raises(SystemExit):
         call_within(10, lambda: sys.exit(2), name="t")
     release = threading.Event()
-    pending = PendingCall(lambda: release.wait(20), "t")
+    pending = PendingCall(lambda: release.wait(60), "t")
     with pytest.raises(TimeoutError):
         pending.result(0.01)
     with pytest.raises(TimeoutError):

@@ -41,8 +41,8 @@ def test_another_process_is_waited_for(tmp_path: Path) -> None:
         assert not got.wait(0.2)
         other.stdin.write("\n")
         other.stdin.flush()
-        assert got.wait(20)
-        thread.join(20)
+        assert got.wait(60)
+        thread.join(60)
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -61,5 +61,5 @@ def test_threads_take_turns(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert set(most) == {1}

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from hermes_desktop.core.concurrency.periodic_look import PollingThread
-from tests.fakes.gateway import until
+from tests.support.waiting import until
 
 
 @pytest.mark.asyncio

@@ -11,7 +11,7 @@ from hermes_desktop.core.processes import process_tree
 from hermes_desktop.core.processes.child_process import run_bounded
 
 ENVIRON = {"PATH": "/usr/bin:/bin"}
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux only")
 

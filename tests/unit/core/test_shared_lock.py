@@ -118,7 +118,7 @@ def test_a_killed_holder_frees_it_and_its_files_are_tidied_away(tmp_path: Path) 
     assert mine.owner() == LockOwner(process.pid, "another program")
     mine.give_back()
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert [file.name for file in tmp_path.iterdir()] == ["a.turn"]
     again = lock(tmp_path)
     assert again.try_now()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hermes_desktop.agent.turns.baseline import seen_after_turn
 from hermes_desktop.gateway.turns.agent_cache import (
     IDLE_S,
     MAX_AGENTS,
@@ -11,8 +12,6 @@ from hermes_desktop.gateway.turns.agent_cache import (
     CacheEntry,
     Reuse,
     decide,
-    put,
-    seen_after_turn,
     surplus,
     with_mark,
 )
@@ -83,8 +82,8 @@ def test_a_new_baseline_keeps_the_shape(entry: CacheEntry, expected: CacheEntry)
 def test_the_oldest_and_the_idle_go_but_never_the_busy() -> None:
     cache: dict[str, CacheEntry] = {}
     for number in range(MAX_AGENTS + 2):
-        put(cache, f"k{number}", (AGENT, "sig"))
-    put(cache, "k0", (AGENT, "sig"))  # used again: no longer the oldest
+        cache[f"k{number}"] = (AGENT, "sig")
+    cache["k0"] = cache.pop("k0")  # used again: no longer the oldest
     assert surplus(cache, {}, (), 0.0) == ["k1", "k2"]
     assert surplus(cache, {}, {"k1"}, 0.0) == ["k2"]
     few: dict[str, CacheEntry] = {"idle": (AGENT, "sig"), "fresh": (AGENT, "sig")}

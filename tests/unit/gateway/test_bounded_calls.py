@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from hermes_desktop.core.concurrency.bounded_calls import BoundedCalls
-from tests.fakes.gateway import until
+from tests.support.waiting import until
 
 
 async def answer(value: int) -> int:

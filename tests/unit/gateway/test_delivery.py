@@ -27,8 +27,8 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from tests.fakes.clock import MovableClock
-from tests.fakes.gateway import until
 from tests.fakes.platform import FakePlatform
+from tests.support.waiting import until
 
 KEY = "agent:main:telegram:dm:c1"
 GONE, US = Owner(2**22 + 5, 1), Owner(2**22 + 6, 2)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.runner.event_hooks import EventHookSet, verdict_on_command
+from hermes_desktop.gateway.runner.hooks import EventHookSet, verdict_on_command
 from hermes_desktop.plugins.hooks import HookRegistry
-from tests.fakes.gateway import until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.asyncio
 
@@ -54,7 +54,7 @@ async def test_handlers_that_raise_block_or_hang_stop_nobody(
     release = threading.Event()
 
     async def blocks(event_type: str, context: dict[str, Any]) -> None:
-        release.wait(30)  # what stops a loop that it runs on
+        release.wait(60)  # what stops a loop that it runs on
 
     def leaves(event_type: str, context: dict[str, Any]) -> None:
         raise SystemExit(1)

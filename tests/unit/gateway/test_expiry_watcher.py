@@ -10,11 +10,12 @@ import pytest
 
 from hermes_desktop.gateway.config.gateway_config import SessionResetPolicy
 from hermes_desktop.gateway.platforms.desktop import IDLE_LOOK_S
-from hermes_desktop.gateway.runner import expiry_watcher
+from hermes_desktop.gateway.runner import housekeeping
 from hermes_desktop.state.records.sqlite_errors import MissingSessionError
 from tests.fakes.clock import MovableClock
-from tests.fakes.gateway import ALLOWED, running_gateway, until
+from tests.fakes.gateway import ALLOWED, running_gateway
 from tests.fakes.plugins import EventHooks, listening, registered
+from tests.support.waiting import until
 
 KEY = "agent:main:telegram:dm:c1"
 IDLE = replace(ALLOWED, default_reset_policy=SessionResetPolicy(mode="idle", idle_minutes=60))
@@ -31,11 +32,11 @@ async def test_an_expired_conversation_is_ended_once_and_its_agent_goes(tmp_path
         events.heard.clear()
         gateway.runner._session_model_overrides[KEY] = {"model": "other"}
         with listening() as heard:
-            await expiry_watcher.look(gateway.runner)
+            await gateway.runner.parts.housekeeping.check()
             assert heard.calls == []
             clock.advance(3601)
-            await expiry_watcher.look(gateway.runner)
-            await expiry_watcher.look(gateway.runner)
+            await gateway.runner.parts.housekeeping.check()
+            await gateway.runner.parts.housekeeping.check()
         assert heard.calls == [
             (
                 "on_session_finalize",
@@ -62,15 +63,15 @@ async def test_a_chat_with_a_running_turn_is_left_for_the_next_look(tmp_path: Pa
         await until(gateway.model.asked.is_set)
         clock.advance(3601)
         with listening() as heard:
-            await expiry_watcher.look(gateway.runner)
+            await gateway.runner.parts.housekeeping.check()
             assert heard.calls == []
             assert gateway.model.closed == 0
             gateway.model.hold.set()
             assert await running == "reply 1"
-            await expiry_watcher.look(gateway.runner)
+            await gateway.runner.parts.housekeeping.check()
             assert heard.calls == []  # it was used just now
             clock.advance(3601)
-            await expiry_watcher.look(gateway.runner)
+            await gateway.runner.parts.housekeeping.check()
             assert len(heard.calls) == 1
 
 
@@ -90,11 +91,11 @@ async def test_a_conversation_that_the_window_is_in_is_left_for_the_next_look(
         await until(gateway.model.asked.is_set)
         clock.advance(3601)
         with listening() as heard:
-            await expiry_watcher.look(gateway.runner)
+            await gateway.runner.parts.housekeeping.check()
             assert heard.calls == []
             gateway.model.hold.set()
             assert (await gateway.desktop.wait(turn_id)).outcome == "done"
-            await expiry_watcher.look(gateway.runner)
+            await gateway.runner.parts.housekeeping.check()
             assert [name for name, _ in heard.brief()] == ["on_session_finalize"]
 
 
@@ -111,10 +112,10 @@ async def test_a_message_that_comes_meanwhile_waits_and_begins_anew(tmp_path: Pa
 
         def hold(**_: Any) -> None:
             entered.set()
-            go_on.wait(4)
+            go_on.wait(60)
 
         with listening() as heard, registered("on_session_finalize", hold):
-            look = asyncio.ensure_future(expiry_watcher.look(gateway.runner))
+            look = asyncio.ensure_future(gateway.runner.parts.housekeeping.check())
             await until(entered.is_set)
             message = gateway.telegram.receive("two")
             go_on.set()
@@ -141,15 +142,15 @@ async def test_after_three_failures_it_is_only_marked(
         async def fail(_entry: Any) -> None:
             raise MissingSessionError(entry.session_id)
 
-        monkeypatch.setattr(gateway.runner, "_expire", fail)
+        monkeypatch.setattr(gateway.runner.parts.boundaries, "expire", fail)
         for _ in range(2):
-            await expiry_watcher.look(gateway.runner)
+            await gateway.runner.parts.housekeeping.check()
             assert not entry.expiry_finalized
-        await expiry_watcher.look(gateway.runner)
+        await gateway.runner.parts.housekeeping.check()
         assert entry.expiry_finalized
         assert entry.model_override == {"model": "other"}
-        assert gateway.runner._expiry_failures == {}
-        assert "could not be dealt with (3)" in caplog.text
+        assert gateway.runner.parts.housekeeping._expiry_failures == {}
+        assert "could not be processed (3)" in caplog.text
 
 
 @pytest.mark.asyncio
@@ -157,14 +158,14 @@ async def test_old_entries_go_once_an_hour(tmp_path: Path) -> None:
     clock = MovableClock()
     async with running_gateway(tmp_path / "state.db", hosted=True, clock=clock) as gateway:
         await gateway.telegram.receive("one")
-        await expiry_watcher.look(gateway.runner)
+        await gateway.runner.parts.housekeeping.check()
         assert list(gateway.store._entries) == [KEY]
         clock.advance(91 * 86400)
         gateway.runner._last_session_store_prune_ts = clock.time() - 3600
-        await expiry_watcher.look(gateway.runner)
+        await gateway.runner.parts.housekeeping.check()
         assert list(gateway.store._entries) == [KEY]
         clock.advance(1)
-        await expiry_watcher.look(gateway.runner)
+        await gateway.runner.parts.housekeeping.check()
         assert gateway.store._entries == {}
         assert gateway.db.session_count() == 1
 
@@ -178,7 +179,7 @@ async def test_it_looks_again_and_again_whatever_one_look_says(
         sleep = asyncio.sleep
         pauses: list[float] = []
 
-        async def look(_runner: object) -> None:
+        async def look() -> None:
             looks.append(1)
             if len(looks) == 3:
                 gateway.runner._running = False
@@ -188,9 +189,9 @@ async def test_it_looks_again_and_again_whatever_one_look_says(
             pauses.append(seconds)
             await sleep(0)
 
-        monkeypatch.setattr(expiry_watcher, "look", look)
-        monkeypatch.setattr(expiry_watcher.asyncio, "sleep", pause)
+        monkeypatch.setattr(gateway.runner.parts.housekeeping, "check", look)
+        monkeypatch.setattr(housekeeping.asyncio, "sleep", pause)
         await gateway.runner._session_expiry_watcher(interval=7)
         monkeypatch.undo()
         assert [each for each in pauses if each != IDLE_LOOK_S] == [60.0, 7, 7, 7]
-        assert caplog.text.count("Looking for expired conversations failed") == 3
+        assert caplog.text.count("Expired sessions could not be processed") == 3

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
-from hermes_desktop.gateway.runner import moved_chats
+from hermes_desktop.gateway.runner import incoming
 from hermes_desktop.gateway.session import SessionSource, SessionStore
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
@@ -27,8 +27,8 @@ def test_everybodys_conversation_goes_on_there(tmp_path: Path) -> None:
     before = [store.get_or_create_session(each) for each in HERE]
     elsewhere = store.get_or_create_session(ELSEWHERE)
     store.set_model_override(before[0].session_key, {"model": "big"})
-    assert moved_chats.follow(store, Platform.TELEGRAM, "-9", "-1009") == 3
-    assert moved_chats.follow(store, Platform.TELEGRAM, "-9", "-1009") == 0
+    assert incoming.follow_moved_chat(store, Platform.TELEGRAM, "-9", "-1009") == 3
+    assert incoming.follow_moved_chat(store, Platform.TELEGRAM, "-9", "-1009") == 0
 
     later = SessionStore(tmp_path / "sessions", GatewayConfig(), db=db, clock=clock, persist=True)
     for source, old in zip(HERE, before, strict=True):
@@ -50,12 +50,12 @@ def test_what_was_begun_there_already_stays(tmp_path: Path) -> None:
     )
     store.get_or_create_session(ANN)
     new = store.get_or_create_session(there(ANN))
-    assert moved_chats.follow(store, Platform.TELEGRAM, "-9", "-1009") == 0
+    assert incoming.follow_moved_chat(store, Platform.TELEGRAM, "-9", "-1009") == 0
     assert store.get_or_create_session(there(ANN)).session_id == new.session_id
-    assert moved_chats.follow(store, Platform.MATRIX, "-1009", "-5") == 0
+    assert incoming.follow_moved_chat(store, Platform.MATRIX, "-1009", "-5") == 0
 
 
 def test_a_person_is_told_which_id_settings_have_to_name() -> None:
-    told = moved_chats.notice(Platform.TELEGRAM, "-9", "-1009")
+    told = incoming.moved_notice(Platform.TELEGRAM, "-9", "-1009")
     assert "-1009" in told.detail
     assert told.hint == "Where your settings name -9, write -1009."

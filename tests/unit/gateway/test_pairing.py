@@ -282,7 +282,7 @@ def test_two_processes_lose_nothing(tmp_path: Path) -> None:
         )
         for name in "ab"
     ]
-    assert [other.wait(50) for other in others] == [0, 0]
+    assert [other.wait(60) for other in others] == [0, 0]
     approved = stored(tmp_path, "telegram-approved.json")
     assert len(approved) == 60
     assert stored(tmp_path, "telegram-pending.json") == {}

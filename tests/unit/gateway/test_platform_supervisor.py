@@ -29,7 +29,7 @@ from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterReg
 from hermes_desktop.gateway.platforms.sleep_watch import SleepWatch
 from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 from tests.fakes.clock import MovableClock
-from tests.fakes.gateway import until
+from tests.support.waiting import until
 
 TELEGRAM, DISCORD, SLACK = Platform.TELEGRAM, Platform.DISCORD, Platform.SLACK
 QUICK = LinkTiming(connect_s=0.05, disconnect_s=0.05, probe_s=0.05)

@@ -104,7 +104,7 @@ def test_a_conversation_deleted_while_in_use_keeps_what_is_said(
     store: SessionStore, db: FailingDB
 ) -> None:
     entry = store.get_or_create_session(SessionSource(Platform.SLACK, "c"))
-    db.delete_session(entry.session_id)
+    db.delete_sessions([entry.session_id])
     store.append_to_transcript(entry.session_id, say("a"))
     store.append_to_transcript("nobodys", say("b"))
     assert db.get_session(entry.session_id)["source"] == "slack"

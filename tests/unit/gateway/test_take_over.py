@@ -18,13 +18,8 @@ from hermes_desktop.gateway.runtime_files.identity_events import (
 )
 from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE, GatewayRecord
 from tests.fakes.clock import MovableClock
-from tests.fakes.identity import (
-    IdentityStage,
-    gateway_lookalike,
-    identity_stage,
-    wait_until,
-    write_record,
-)
+from tests.fakes.identity import IdentityStage, gateway_lookalike, identity_stage, write_record
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ def test_calls_run_in_order_and_a_mistake_ends_nothing(caplog: pytest.LogCapture
     thread.post(lambda: seen.append("next"))
     with caplog.at_level(logging.ERROR):
         thread.start()
-        assert done.wait(10)
-    thread.close(timeout=10)
+        assert done.wait(60)
+    thread.close(timeout=60)
 
     assert seen == ["next", "late"]
     assert "ZeroDivisionError" in caplog.text

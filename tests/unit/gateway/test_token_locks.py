@@ -14,7 +14,8 @@ from hermes_desktop.gateway.identity.token_locks import TokenLocks, TokenOwner, 
 from hermes_desktop.gateway.runtime_files import process_facts
 from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 from tests.fakes.clock import MovableClock
-from tests.fakes.identity import gateway_lookalike, wait_until
+from tests.fakes.identity import gateway_lookalike
+from tests.support.waiting import wait_until
 
 SCOPE = "telegram-bot-token"
 TOKEN = "123:secret"

@@ -8,7 +8,7 @@ import pytest
 from hermes_desktop.agent.types import ToolProgress
 from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnDelta
 from hermes_desktop.gateway.turns.turn import DeltaRelay, TurnNews
-from tests.fakes.gateway import until
+from tests.support.waiting import until
 
 
 @pytest.mark.asyncio

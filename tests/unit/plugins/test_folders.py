@@ -167,7 +167,7 @@ def test_answers_are_kept_side_by_side_by_two_processes(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path), who], cwd=CHECKOUT)
         for who in ("a", "b")
     ]
-    assert [each.wait(30) for each in programs] == [0, 0]
+    assert [each.wait(60) for each in programs] == [0, 0]
     assert len(ConsentFile(tmp_path).read()) == 40
     ConsentFile(tmp_path).forget("a1")
     assert "a1" not in ConsentFile(tmp_path).read()

@@ -6,10 +6,10 @@ import pytest
 
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.standing_by import FallbackProvider
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.core.errors import NotConfiguredError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.turns.agents import AgentRequest
 from hermes_desktop.services.agents.agent_builder import (
     AgentBuilder,
     AgentSettings,
@@ -83,7 +83,7 @@ def test_agents_are_made_so(tmp_path: Path, config: str, kind: type) -> None:
         clock=MovableClock(),
     )
     agent = builder.build(AgentRequest("s", "desktop", "key"))
-    assert type(agent._provider) is kind
+    assert type(agent._provider._provider) is kind
     assert agent.model == "m"
     agent.close()
     db.close()

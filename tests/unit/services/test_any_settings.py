@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
+from hermes_desktop.services.settings.settings_repository import OPTIONS, Change, SettingsRepository
 from hermes_desktop.settings.config_patch import CannotPatchError
 from hermes_desktop.settings.options import Option
 from hermes_desktop.settings.yaml_values import same
@@ -27,7 +27,7 @@ WORDS = st.sampled_from(
 
 def values_of(option: Option) -> st.SearchStrategy[Any]:
     """What the setting may be."""
-    low, high = max(option.low, -1000), min(option.high, 100_000)
+    low, high = max(option.minimum, -1000), min(option.maximum, 100_000)
     return {
         "yes_no": st.booleans(),
         "choice": st.sampled_from(list(option.choices or [""])),
@@ -38,7 +38,7 @@ def values_of(option: Option) -> st.SearchStrategy[Any]:
         "text": WORDS,
     }[option.kind].map(
         lambda found: (
-            min(max(found, option.low), option.high)
+            min(max(found, option.minimum), option.maximum)
             if option.kind in {"number", "whole_number"}
             else found
         )
@@ -69,15 +69,15 @@ def test_any_settings_change_only_their_lines(
 ) -> None:
     file = folder / "config.yaml"
     file.write_bytes(CORPUS[name].encode())
-    book = SettingsBook(HermesPaths(folder, folder), {}, MovableClock())
+    book = SettingsRepository(HermesPaths(folder, folder), {}, MovableClock())
     for change in wanted:
-        before, values = file.read_bytes().decode(), book.values()[0]
+        before, values = file.read_bytes().decode(), book.values()
         try:
             book.save([change])
         except CannotPatchError:
             assert file.read_bytes().decode() == before
             continue
-        after, now = file.read_bytes().decode(), book.values()[0]
+        after, now = file.read_bytes().decode(), book.values()
         option = OPTIONS[change.key]
         meant = option.default if change.unset else option.check(change.value)
         assert same(now[change.key], meant)

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from hermes_desktop.core.events import SettingsChanged
 from hermes_desktop.gateway.config.gateway_config import Platform
-from hermes_desktop.services.settings.settings_book import Change
+from hermes_desktop.services.settings.settings_repository import Change
 from tests.fakes.clock import MovableClock
 from tests.unit.services.test_settings_service import Stage
 

@@ -17,7 +17,7 @@ from hermes_desktop.services.assembly.forgetting_preview import (
     RetentionCounts,
     RetentionPreview,
 )
-from hermes_desktop.services.settings.settings_book import Change, SettingsBook
+from hermes_desktop.services.settings.settings_repository import Change, SettingsRepository
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
 
@@ -31,7 +31,7 @@ class Home:
     def __init__(self, folder: Path, environ: dict[str, str] | None = None) -> None:
         self.paths, self.clock = HermesPaths(folder, folder), MovableClock()
         self.db = SessionDB(self.paths.state_db, clock=self.clock)
-        self.book = SettingsBook(self.paths, environ or {}, self.clock)
+        self.book = SettingsRepository(self.paths, environ or {}, self.clock)
         store = self.store()
         for number in range(10):
             platform = Platform.TELEGRAM if number % 2 else Platform.MATRIX
@@ -46,14 +46,14 @@ class Home:
 
     def store(self) -> SessionStore:
         """As the gateway reads it, with the settings as they stand in the files."""
-        config = self.book.wished([]).gateway
+        config = self.book.preview_after([]).gateway
         store = SessionStore(self.paths.sessions_dir, config, db=self.db, clock=self.clock)
         store.list_sessions()  # the gateway looks before it forgets
         return store
 
     def with_values(self, **values: object) -> RetentionCounts:
         changes = [Change(key.replace("__", "."), value) for key, value in values.items()]
-        return self.preview.count_now(self.book.wished(changes))
+        return self.preview.count_now(self.book.preview_after(changes))
 
     def save(self, **values: object) -> None:
         self.book.save([Change(key.replace("__", "."), value) for key, value in values.items()])
@@ -103,7 +103,7 @@ def test_what_is_kept_is_not_counted(home: Home) -> None:
     said = home.with_values(session_store_max_age_days=90).chats
     assert said.count == 9
     busy = RetentionPreview(home.paths, home.db, home.clock, has_work=lambda _: True)
-    assert busy.count_now(home.book.wished([])).chats.count == 0
+    assert busy.count_now(home.book.preview_after([])).chats.count == 0
     busy.close()
 
 
@@ -161,8 +161,8 @@ def test_stored_sessions_are_deleted_as_was_said(home: Home) -> None:
         home.db.end_session(entry.session_id, "session_reset")
     said = home.with_values(sessions__auto_prune=True, sessions__retention_days=60).stored
     assert (said.on, said.sessions, said.not_before) == (True, 10, 0.0)
-    rows = home.db.list_prune_candidates(60)
-    assert (said.count, said.oldest) == (len(rows), min(row["started_at"] for row in rows))
+    rows = home.db.prune_selection(60).candidates
+    assert (said.count, said.oldest) == (len(rows), min(row.started_at for row in rows))
     done = home.db.maybe_auto_prune_and_vacuum(60, 24, False)
     assert done["pruned"] == said.count > 0
     again = home.with_values(sessions__auto_prune=True, sessions__retention_days=60).stored
@@ -195,16 +195,16 @@ def test_stopped_counting_ends(home: Home) -> None:
     stop = threading.Event()
     stop.set()
     with pytest.raises(CancelledError):
-        home.preview.count_now(home.book.wished([]), stop)
+        home.preview.count_now(home.book.preview_after([]), stop)
 
 
 async def _cancel(home: Home) -> None:
-    counting = asyncio.ensure_future(home.preview.count(home.book.wished([])))
+    counting = asyncio.ensure_future(home.preview.count(home.book.preview_after([])))
     await asyncio.sleep(0)
     counting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await counting
-    found = await home.preview.count(home.book.wished([]))
+    found = await home.preview.count(home.book.preview_after([]))
     assert found.chats.chats == 10
 
 
@@ -216,7 +216,7 @@ def test_a_home_without_chats(tmp_path: Path) -> None:
     paths, clock = HermesPaths(tmp_path, tmp_path), MovableClock()
     db = SessionDB(paths.state_db, clock=clock)
     preview = RetentionPreview(paths, db, clock)
-    found = preview.count_now(SettingsBook(paths, {}, clock).wished([]))
+    found = preview.count_now(SettingsRepository(paths, {}, clock).preview_after([]))
     assert (found.chats.chats, found.chats.count, found.stored.sessions) == (0, 0, 0)
     assert [rule.kind for rule in found.rules] == ["all"]
     preview.close()

@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from hermes_desktop.services.assembly.history_upkeep import (
 )
 from hermes_desktop.services.settings.history_options import UpkeepSettings
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records import meta_table
 from tests.fakes.clock import MovableClock
 
 _DAY = 86_400.0
@@ -57,6 +59,10 @@ class Stage:
         self.db.create_session(name, source="cli")
         self.db.append_message(name, role="user", content="hello")
         self.db.end_session(name, "cli_close")
+
+    def pruned_elsewhere(self, at: float) -> None:
+        """Note, as another program does, when old sessions were pruned."""
+        self.db._execute_write(lambda conn: meta_table.put(conn, "last_auto_prune", str(at)))
 
     def left(self) -> set[str]:
         return {row["id"] for row in self.db.search_sessions(limit=9999)}
@@ -185,7 +191,7 @@ def test_a_home_of_newer_hermes_is_left_to_it(
 
 @pytest.mark.parametrize("days", [-400.0, 20.0, 400.0, 4000.0])
 def test_a_clock_that_jumps_takes_nothing(stage: Stage, days: float) -> None:
-    stage.db.delete_session("old")
+    stage.db.delete_sessions(["old"])
     assert stage.upkeep.do()["pruned"] == 0
     stage.add("newer")
     stage.clock.advance(_DAY / 2)
@@ -214,7 +220,7 @@ def test_a_clock_that_jumps_takes_nothing(stage: Stage, days: float) -> None:
 
 def test_a_note_from_the_future_takes_nothing_and_does_not_last(stage: Stage) -> None:
     """Another program pruned while the clock was wrong."""
-    stage.db.set_meta("last_auto_prune", str(stage.clock.time() + 4000 * _DAY))
+    stage.pruned_elsewhere(stage.clock.time() + 4000 * _DAY)
     assert stage.upkeep.do()["skipped"]
     assert stage.db.last_auto_prune() == stage.clock.time()
     stage.clock.advance(_DAY + 1)
@@ -260,16 +266,20 @@ def test_it_says_what_it_took_and_when_it_is_done_next(
     found = last_prune(stage.db)
     assert (found.at, found.took, found.error) == (stage.clock.time(), 1, "")
     stage.clock.advance(2 * _DAY)
-    stage.db.set_meta("last_auto_prune", str(stage.clock.time()))  # by another program
+    stage.pruned_elsewhere(stage.clock.time())
     found = last_prune(stage.db)
     assert (found.at, found.took) == (stage.clock.time(), None)
 
 
 def test_a_failure_is_noted(stage: Stage) -> None:
-    def fail(*_: object, **__: object) -> int:
-        raise OSError("the disk is full")
+    write, calls = stage.db._execute_write, itertools.count()
 
-    stage.db.prune = fail  # type: ignore[method-assign]
+    def fail(work: Any) -> Any:
+        if next(calls) == 1:  # the first one claims the work
+            raise OSError("the disk is full")
+        return write(work)
+
+    stage.db._execute_write = fail  # type: ignore[method-assign]
     assert stage.upkeep.do()["error"] == "the disk is full"
     assert last_prune(stage.db).error == "the disk is full"
     assert stage.upkeep.do()["skipped"]

@@ -10,7 +10,7 @@ from hermes_desktop.core.events import (
     OtherGateway,
     PlatformHealth,
 )
-from hermes_desktop.gateway.runner.runner_state import RunnerReport
+from hermes_desktop.gateway.runner.state import RunnerReport
 from hermes_desktop.services.hosting.hosting_status import StatusBoard, joined_state
 
 OTHER = OtherGateway("hermes gateway", 7)

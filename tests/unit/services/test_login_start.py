@@ -21,7 +21,7 @@ from hermes_desktop.services.login.login_start import (
 from hermes_desktop.services.login.login_system import login_entry
 from hermes_desktop.services.login.login_windows import APPROVED, RUN, RunEntry
 from hermes_desktop.services.login.login_xdg import AutostartFile, config_folders, exec_line
-from hermes_desktop.services.settings.settings_book import Change, SettingsBook
+from hermes_desktop.services.settings.settings_repository import Change, SettingsRepository
 from tests.fakes.clock import MovableClock
 
 COMMAND = LoginCommand("hermes-desktop", ("/opt/Hermes Desktop/hermes-desktop", "--hidden"))
@@ -243,7 +243,7 @@ def test_the_setting_is_what_the_system_says(tmp_path: Path) -> None:
     home = tmp_path / ".hermes"
     home.mkdir()
     environ = {"HOME": str(tmp_path)}
-    book = SettingsBook(HermesPaths(home, home), environ, MovableClock())
+    book = SettingsRepository(HermesPaths(home, home), environ, MovableClock())
     key = "desktop.start_at_login"
     assert book.save([Change(key, value=True)], dry_run=True).diff
     assert not (tmp_path / ".config").exists()
@@ -277,7 +277,7 @@ def test_nothing_is_started_at_login_when_the_rest_is_refused(tmp_path: Path) ->
     home = tmp_path / ".hermes"
     home.mkdir()
     (home / "config.yaml").write_text("agent: {<<: *x}\n")
-    book = SettingsBook(HermesPaths(home, home), {"HOME": str(tmp_path)}, MovableClock())
+    book = SettingsRepository(HermesPaths(home, home), {"HOME": str(tmp_path)}, MovableClock())
     changes = [Change("desktop.start_at_login", value=True), Change("agent.max_turns", 5)]
     with pytest.raises(HermesError):
         book.save(changes)

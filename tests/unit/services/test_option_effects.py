@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.config_changes import changed_platforms, split_live_changes
@@ -17,11 +16,10 @@ from hermes_desktop.services.agents.agent_tools import AgentTools
 from hermes_desktop.services.settings.desktop_config import DESKTOP_OPTIONS, read_desktop_config
 from hermes_desktop.services.settings.gateway_settings import running_config
 from hermes_desktop.services.settings.history_options import HISTORY_OPTIONS, UpkeepSettings
-from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
+from hermes_desktop.services.settings.settings_repository import OPTIONS, Change, SettingsRepository
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import write_secret
-from hermes_desktop.settings.options import Effect, Option
-from hermes_desktop.settings.secret_options import SecretOption
+from hermes_desktop.settings.options import Effect, Option, SecretOption
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
 
@@ -35,7 +33,7 @@ def another_value(option: Option) -> Any:
     if option.kind == "yes_no":
         return not option.default
     if option.kind in {"whole_number", "number"}:
-        low = option.low if option.low > float("-inf") else 1
+        low = option.minimum if option.minimum > float("-inf") else 1
         value = next(each for each in (low, low + 1, low + 2) if each != option.default)
         return int(value) if option.kind == "whole_number" else float(value)
     if option.kind == "choice":
@@ -53,7 +51,7 @@ class Home:
         self.paths.config_yaml.write_text(
             "model:\n  default: m\n  base_url: http://127.0.0.1:1/v1\n"
         )
-        self.book = SettingsBook(self.paths, {}, MovableClock())
+        self.book = SettingsRepository(self.paths, {}, MovableClock())
 
     def load(self) -> GatewayConfig:
         return running_config(self.paths, {}).config
@@ -106,11 +104,10 @@ def test_the_next_message_is_answered_by_an_agent_made_of_it(home: Home, option:
     tools = AgentTools(
         paths,
         db,
-        ApprovalQueue(clock),
+        RequestQueue(clock),
         environ={},
         redactor=redactor,
         clock=clock,
-        questions=QuestionQueue(clock),
     )
     builder = AgentBuilder(paths, db, redactor, _KEY, offline=False, clock=clock, tools=tools)
     try:

@@ -17,7 +17,7 @@ from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.identity.token_locks import TokenLocks
 from hermes_desktop.gateway.platforms.base import TokenIdentity
 from hermes_desktop.services.settings.platform_checks import PlatformChecker
-from hermes_desktop.services.settings.settings_book import Change
+from hermes_desktop.services.settings.settings_repository import Change
 from hermes_desktop.services.settings.settings_service import SettingsService, build_settings
 from hermes_desktop.settings.options import InvalidValueError
 from tests.fakes.clock import MovableClock

@@ -3,10 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from hermes_desktop.agent.context_length import estimate_text
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.core.text.stored_text import estimate_text
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
 from hermes_desktop.services.agents.session_figures import SessionStatistics
 from hermes_desktop.state import SessionDB

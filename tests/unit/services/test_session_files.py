@@ -1,5 +1,6 @@
 """What leaves the home: secrets, documents; what comes in: files of several shapes."""
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from hermes_desktop.services.transfer.session_import import ImportRefusedError, parse, plan_import
 from hermes_desktop.services.transfer.session_markdown import document, file_name
 from hermes_desktop.services.transfer.session_redaction import SessionRedactor
+from hermes_desktop.settings.secret_masking import literal_secrets
 
 
 @pytest.mark.parametrize(
@@ -168,3 +170,33 @@ def test_many_mistakes_are_not_all_told() -> None:
         plan_import(None, [{"no": "id"}] * 30)
 
     assert "… and 20 more" in refused.value.detail
+
+
+def test_a_disguised_secret_does_not_leave() -> None:
+    secret = "from-the-env?>~ü"
+    redactor = SessionRedactor({"SOME_TOKEN": secret})
+    data = secret.encode()
+    for left in ("", "a", "ab", "abc"):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            text = encode(left.encode() + data + b" and more").decode()
+            cleaned = redactor.clean(text)
+            rest = cleaned.replace("[secret]", "")
+            assert len(rest) < len(text) - len(data), (left, cleaned)
+    for text in (secret[::-1], data.hex(), data.hex().upper()):
+        assert redactor.clean(f"before {text} after") == "before [secret] after"
+    assert redactor.clean("plain words stay, dGhlc2UgdG9v") == "plain words stay, dGhlc2UgdG9v"
+
+
+def test_secrets_of_tool_servers() -> None:
+    servers = {
+        "a": {"env": {"API_TOKEN": "planted-000001", "MODE": "production", "X_KEY": "${X_KEY}"}},
+        "b": {"headers": {"Authorization": "Bearer planted-000002", "X-Api-Key": "planted-000003"}},
+        "c": {"env": ["odd"], "headers": None},
+        "d": "odd",
+    }
+    redactor = SessionRedactor({})
+    for values in literal_secrets({"mcp_servers": servers}):
+        redactor.learn_named(values)
+    text = "planted-000001 production planted-000002 planted-000003 ${X_KEY}"
+    assert redactor.clean(text) == "[secret] production [secret] [secret] ${X_KEY}"
+    assert literal_secrets({"mcp_servers": ["odd"]}) == ()

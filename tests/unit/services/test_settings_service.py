@@ -15,13 +15,12 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.config_changes import ConfigReplaced
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig
 from hermes_desktop.services.settings.desktop_config import read_desktop_config
-from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
+from hermes_desktop.services.settings.settings_repository import OPTIONS, Change, SettingsRepository
 from hermes_desktop.services.settings.settings_service import SettingsService, build_settings
 from hermes_desktop.settings.config_store import ChangedElsewhereError
 from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.options import InvalidValueError
-from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
-from hermes_desktop.settings.secret_index import SecretIndex
+from hermes_desktop.settings.secret_index import PlainTextSecretStore, SecretIndex
 from hermes_desktop.settings.secrets import KeyringSecretStore
 from tests.fakes.clock import MovableClock
 from tests.fakes.keyring import FakeKeyring
@@ -187,7 +186,7 @@ async def test_both_files_are_written_or_none(stage: Stage) -> None:
 
 
 def test_who_writes_right_after_us_makes_no_error_of_what_was_saved(tmp_path: Path) -> None:
-    class Followed(SettingsBook):
+    class Followed(SettingsRepository):
         def _must_count(self, changes: Sequence[Change]) -> None:
             self.config.file.write_text("# theirs\n")
             super()._must_count(changes)
@@ -286,7 +285,7 @@ async def test_every_setting_can_be_set_is_read_back_and_can_be_unset(stage: Sta
         if option.kind == "choice":
             value = list(option.choices or {})[-1]
         if option.kind in {"number", "whole_number"}:
-            value = min(max(value, option.low), option.high)  # type: ignore[type-var]
+            value = min(max(value, option.minimum), option.maximum)  # type: ignore[type-var]
         await stage.settings.apply([Change(key, value)])
         (view,) = [each for each in await stage.settings.look(key) if each.key == key]
         assert (view.value, view.is_set) == (value, True), key

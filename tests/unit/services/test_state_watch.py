@@ -16,6 +16,7 @@ from hermes_desktop.gateway.access.pairing import PairingStore
 from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from hermes_desktop.state import SessionDB
+from tests.support.waiting import until
 
 
 @pytest_asyncio.fixture
@@ -34,12 +35,6 @@ async def services(tmp_path: Path) -> AsyncIterator[DesktopServices]:
     await services.watch.look()  # the first look only learns what is there
     yield services
     await services.close()
-
-
-async def until(check) -> None:
-    async with asyncio.timeout(10):
-        while not check():
-            await asyncio.sleep(0.01)
 
 
 def watchers() -> list[threading.Thread]:

@@ -12,21 +12,21 @@ from hermes_desktop.gateway.config.config_platforms import Platform, title_of
 from hermes_desktop.gateway.platforms.telegram.options import read_options
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS
 from hermes_desktop.services.settings.gateway_settings import read_gateway_config
-from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
 from hermes_desktop.services.settings.settings_reading import SettingView
+from hermes_desktop.services.settings.settings_repository import OPTIONS, Change, SettingsRepository
 from tests.fakes.clock import MovableClock
 
 TOKEN = {"TELEGRAM_BOT_TOKEN": "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}
 SWITCH = "platforms.telegram.enabled"
 
 
-def book(home: Path, data: Any = None, **environ: str) -> SettingsBook:
+def book(home: Path, data: Any = None, **environ: str) -> SettingsRepository:
     if data is not None:
         (home / "config.yaml").write_text(yaml.safe_dump(data), encoding="utf-8")
-    return SettingsBook(HermesPaths(home, home), environ, MovableClock())
+    return SettingsRepository(HermesPaths(home, home), environ, MovableClock())
 
 
-def views(found: SettingsBook) -> dict[str, SettingView]:
+def views(found: SettingsRepository) -> dict[str, SettingView]:
     return {view.key: view for view in found.look("telegram")}
 
 
@@ -114,5 +114,5 @@ def test_names_are_the_same_everywhere() -> None:
         if facts.switch_key in OPTIONS:
             assert title_of(Platform(name)) == facts.title
     for option in OPTIONS.values():
-        if option.platform and ": " in option.label:
-            assert option.label.startswith(title_of(Platform(option.platform)))
+        if option.platform and ": " in option.title:
+            assert option.title.startswith(title_of(Platform(option.platform)))

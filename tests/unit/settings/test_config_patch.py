@@ -94,12 +94,12 @@ def test_one_value_goes(before: str, key: str, after: str) -> None:
         ("x: 1\na: &x\n  b: 1\nc: *x\n", "c.b", 4, "shared by several"),
         ("b: &b {c: 1}\na:\n  <<: *b\n  d: 1\n", "a.d", 3, "takes over another"),
         ("a: !!int 5\n", "a", 1, "a mark of its kind"),
-        ("b: 1\na: 1\n", "a.b", 2, "holds a value there"),
-        ("b: 1\na:\n  b: [1]\n", "a.b.c", 3, "holds a value there"),
-        ("a: [1, # one\n 2]\n", "a", 1, "remarks stand between"),
+        ("b: 1\na: 1\n", "a.b", 2, "holds a value where"),
+        ("b: 1\na:\n  b: [1]\n", "a.b.c", 3, "holds a value where"),
+        ("a: [1, # one\n 2]\n", "a", 1, "there are comments between"),
         ("a: 1\rb: 2\r", "a", 0, "old Macs"),
         ("b: 1\na: \tx\n", "b", 2, "in different ways"),
-        ("? a\n: 1\n", "b", 1, "something else stands before"),
+        ("? a\n: 1\n", "b", 1, "something else comes before"),
     ],
 )
 def test_what_cannot_be_changed_alone_is_refused_with_its_line(
@@ -115,8 +115,8 @@ def test_what_cannot_be_changed_alone_is_refused_with_its_line(
 def test_a_key_that_stands_twice_is_changed_where_it_counts_and_said() -> None:
     done = patch_text("a: 1\nb: 1\na: 2\n", [Edit(("a",), 3)], FILE)
     assert done.text == "a: 1\nb: 1\na: 3\n"
-    assert done.notes == ("“a” stands 2 times (lines 1, 3); the last one counts.",)
-    with pytest.raises(CannotPatchError, match="stands twice"):
+    assert done.notes == ("“a” occurs 2 times (lines 1, 3); the last one is used.",)
+    with pytest.raises(CannotPatchError, match="occurs twice"):
         unset("a: 1\nb: 1\na: 2\n", "a")
 
 

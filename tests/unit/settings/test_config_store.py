@@ -75,7 +75,7 @@ def test_many_at_once_lose_nothing(store: ConfigStore) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    _, data = store.read()
+    data = store.read().values
     assert data == {"a": 1, "b": {"c": 2}, "many": {f"k{n}": n for n in range(12)}} | data
     assert len(data["many"]) == 12
 

@@ -6,7 +6,7 @@ import pytest
 
 from hermes_desktop.core.errors import ConfigError, RefusedError
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings.settings_book import Change, SettingsBook
+from hermes_desktop.services.settings.settings_repository import Change, SettingsRepository
 from hermes_desktop.settings.config_file import MOST_BYTES, read_config
 from hermes_desktop.settings.config_store import MOST_CHANGED
 from hermes_desktop.settings.yaml_tree import Node, parse_tree
@@ -31,7 +31,7 @@ def test_ten_megabytes_are_refused_at_once_and_named(tmp_path: Path) -> None:
 def test_what_can_be_read_but_not_changed_in_time_says_so(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     large(file, MOST_CHANGED + 1_000)
-    book = SettingsBook(HermesPaths(tmp_path, tmp_path), {}, MovableClock())
+    book = SettingsRepository(HermesPaths(tmp_path, tmp_path), {}, MovableClock())
     assert book.find("model.default").value == "m"
     before = file.read_bytes()
     for dry_run in (True, False):

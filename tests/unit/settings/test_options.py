@@ -52,7 +52,7 @@ def test_what_makes_no_sense_is_said_with_what_would(key: str, typed: str, hint:
     with pytest.raises(InvalidValueError) as caught:
         OPTIONS[key].parse(typed)
     assert caught.value.key == key
-    assert caught.value.title.startswith(f"“{OPTIONS[key].label}” ({key}) cannot be")
+    assert caught.value.title.startswith(f"“{OPTIONS[key].title}” ({key}) cannot be")
     assert caught.value.detail
     assert caught.value.hint.startswith(hint)
 
@@ -61,7 +61,7 @@ def test_each_is_declared_once_and_its_default_is_allowed() -> None:
     declared = [*AGENT_OPTIONS, *GATEWAY_OPTIONS, *DESKTOP_OPTIONS]
     assert len(OPTIONS) == len(declared)
     for option in declared:
-        assert option.label
+        assert option.title
         assert option.help.endswith(".")
         empty = option.default in ("", None)
         assert empty or option.check(option.default) == option.default

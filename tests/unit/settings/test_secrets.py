@@ -14,8 +14,7 @@ from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.services.agents.agent_builder import read_agent_settings
 from hermes_desktop.services.settings.gateway_settings import load_gateway_config
 from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
-from hermes_desktop.settings.plain_secrets import PlainTextSecretStore
-from hermes_desktop.settings.secret_index import SecretIndex
+from hermes_desktop.settings.secret_index import PlainTextSecretStore, SecretIndex
 from hermes_desktop.settings.secrets import (
     KeyringSecretStore,
     NoKeyring,
@@ -174,7 +173,7 @@ def test_one_that_goes_away_right_after_it_took_a_secret_says_so(desk: Desk) -> 
     desk.keyring.before = lambda what: _lock_after_setting(desk, what)
     with pytest.raises(SecretStoreError) as caught:
         desk.store.store(TOKEN, "after")
-    assert "see which one it holds" in caught.value.detail
+    assert "Check which value it has" in caught.value.detail
 
 
 def _lock_after_setting(desk: Desk, what: str) -> None:

@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 from hermes_desktop.state import SessionDB, TitleError
 from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.database.schema import FULL_TEXT
+from hermes_desktop.state.sessions.bulk_filters import SessionFilter
 
 TEXTS = st.sampled_from(["", "hello", "two words", "旅行の話", "\ud800 odd", "'quoted' -x a/b"])
 CONTENTS = TEXTS | st.just([{"type": "text", "text": "parts"}]) | st.none()
@@ -157,9 +158,6 @@ class AnySequence(RuleBasedStateMachine):
             for each in active:
                 each.active, each.compacted = False, True
             self.take_new(name, contents, talk.said)
-            assert self.db.has_archived_messages(name) == any(
-                each.compacted and not each.active for each in talk.said
-            )
 
     @staticmethod
     def messages(contents: list[Any]) -> list[dict[str, Any]]:
@@ -174,13 +172,6 @@ class AnySequence(RuleBasedStateMachine):
         self.talks[name].said = [*kept, *fresh]
         self.talks[name].count_said(fresh)
 
-    @rule(name=sessions)
-    def clear(self, name: str) -> None:
-        self.db.clear_messages(name)
-        if name in self.talks:
-            self.talks[name].said = []
-            self.talks[name].count_said([])
-
     @rule(name=sessions, data=st.data())
     def rewind(self, name: str, data: st.DataObject) -> None:
         asked = [each for each in self.talks.get(name, Talk()).said if each.role == "user"]
@@ -191,16 +182,6 @@ class AnySequence(RuleBasedStateMachine):
             for each in hit:
                 each.active = False
             self.talks[name].rewinds += 1
-
-    @rule(name=sessions, data=st.data())
-    def restore(self, name: str, data: st.DataObject) -> None:
-        said = self.talks.get(name, Talk()).said
-        if said:
-            since = data.draw(st.sampled_from(said)).id
-            hit = [each for each in said if each.id >= since and not each.active]
-            assert self.db.restore_rewound(name, since) == len(hit)
-            for each in hit:
-                each.active = True
 
     # ------------------------------------------------------------------ the row
 
@@ -282,7 +263,7 @@ class AnySequence(RuleBasedStateMachine):
     @rule(name=consumes(sessions))
     def delete(self, name: str) -> None:
         known = name in self.talks
-        assert self.db.delete_session(name) == known
+        assert self.db.delete_sessions([name]) == known
         if known:
             self.take_out({name})
 
@@ -296,33 +277,26 @@ class AnySequence(RuleBasedStateMachine):
         self.take_out(members)
         assert before - set(self.talks) == members | set(scope.subagent_ids)
 
-    @rule()
-    def delete_empty(self) -> None:
-        gone = {
-            name
-            for name, talk in self.talks.items()
-            if not talk.count and not talk.said and talk.end and not talk.archived
-        }
-        assert self.db.count_empty_sessions() == len(gone)
-        assert self.db.delete_empty_sessions() == len(gone)
-        self.take_out(gone, cascade=False)
-
     @precondition(lambda self: len(self.talks) > 6)
     @rule()
     def prune(self) -> None:
         gone = {name for name, talk in self.talks.items() if talk.end}
-        assert self.db.prune_sessions(None) == len(gone)
+        assert self.db.prune(SessionFilter()) == len(gone)
         self.take_out(gone, cascade=False)
+
+    def exported(self, name: str) -> dict[str, Any] | None:
+        whole = self.db.export_session_lineage(name) or {"segments": []}
+        return next((each for each in whole["segments"] if each["id"] == name), None)
 
     @rule(name=sessions)
     def move_out_and_in(self, name: str) -> None:
         """Export, delete, import: what was taken back is lost, everything else comes back."""
-        exported = self.db.export_session(name)
+        exported = self.exported(name)
         assert (exported is None) == (name not in self.talks)
         if exported is None:
             return
         old = self.talks[name]
-        self.db.delete_session(name)
+        self.db.delete_sessions([name])
         self.take_out({name})
         result = self.db.import_sessions([exported])
         assert result["imported_ids"] == [name]
@@ -339,7 +313,7 @@ class AnySequence(RuleBasedStateMachine):
         self.talks[name].count_said(said)
         for message in exported["messages"]:
             message["compacted"] = 0  # what was summarised away and restored is plainly active
-        again = self.db.export_session(name) or {}
+        again = self.exported(name) or {}
         counted = ("message_count", "tool_call_count", "rewind_count", "parent_session_id")
         assert {**again, **{key: exported[key] for key in counted}} == exported
 

@@ -12,7 +12,7 @@ import pytest
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.state import AsyncSessionDB, SessionDB
-from hermes_desktop.state.facade.store_face import WritingFace
+from hermes_desktop.state.facade.store import Thread, thread_of
 
 
 @pytest.mark.asyncio
@@ -86,13 +86,15 @@ class AnyMethod:
 async def test_methods_that_may_write_share_one_thread() -> None:
     read, write = WorkerThreads("my-read"), WorkerThreads("my-write")
     store = AsyncSessionDB(AnyMethod(), read=read, write=write)  # type: ignore[arg-type]
-    writing = [face for face in SessionDB.__mro__ if issubclass(face, WritingFace)]
-    names = {name for face in writing for name, value in vars(face).items() if callable(value)}
-    for name in public_names(SessionDB) & public_names(AsyncSessionDB) - {"sanitize_title"}:
-        if callable(getattr(SessionDB, name)):
+    names = public_names(SessionDB) & public_names(AsyncSessionDB) - {"sanitize_title"}
+    methods = {name: getattr(SessionDB, name) for name in names}
+    for name, method in methods.items():
+        if callable(method):
             arguments = [None] if name == "read" else []
-            expected = "my-write-1" if name in names else "my-read-1"
+            writes = thread_of(method) is Thread.WRITE
+            expected = "my-write-1" if writes else "my-read-1"
             assert await getattr(store, name)(*arguments) == expected, name
+            assert writes or "_execute_write" not in inspect.getsource(method), name
     read.close()
     write.close()
 

@@ -84,10 +84,8 @@ def add(db: SessionDB, name: str, source: str, *, messages: int, title: str = ""
 def test_conditions(filled: SessionDB, conditions: dict[str, Any], expected: str) -> None:
     found = filled.candidates(SessionFilter(**conditions))
     assert "".join(candidate.id for candidate in found) == expected
-    rows = filled.list_prune_candidates(**conditions)
-    assert "".join(row["id"] for row in rows) == expected
     before = filled.session_count(include_archived=True)
-    assert filled.prune_sessions(None, **conditions) == len(expected)
+    assert filled.prune(SessionFilter(**conditions)) == len(expected)
     assert filled.session_count(include_archived=True) == before - len(expected)
 
 
@@ -115,17 +113,16 @@ def test_ages(
 ) -> None:
     """The limits are days after the first session, which began three days ago."""
     first = clock.time() - 3 * DAY
-    found = filled.list_prune_candidates(
-        older_than,
+    choice = SessionFilter(
+        idle_before=None if older_than is None else clock.time() - older_than * DAY,
         started_before=None if started_before is None else first + started_before * DAY,
         started_after=None if started_after is None else first + started_after * DAY,
     )
-    assert "".join(row["id"] for row in found) == expected
+    assert "".join(candidate.id for candidate in filled.candidates(choice)) == expected
 
 
-def test_rows_and_records_say_the_same(filled: SessionDB) -> None:
+def test_a_candidate_as_a_row(filled: SessionDB) -> None:
     (candidate,) = filled.candidates(SessionFilter(archived=True))
-    assert filled.list_prune_candidates(archived=True) == [candidate.as_row()]
     assert candidate.as_row() == {
         "id": "c",
         "source": "cli",
@@ -136,13 +133,6 @@ def test_rows_and_records_say_the_same(filled: SessionDB) -> None:
         "message_count": 0,
         "archived": 1,
     }
-
-
-def test_a_condition_nobody_knows(filled: SessionDB) -> None:
-    for call in (filled.list_prune_candidates, filled.prune_sessions, filled.archive_sessions):
-        with pytest.raises(TypeError, match="colour"):
-            call(colour="red")  # type: ignore[call-arg]
-    assert filled.session_count(include_archived=True) == 4
 
 
 def test_whether_a_filter_says_anything() -> None:
@@ -163,10 +153,10 @@ def test_archiving_hides_whole_conversations(db: SessionDB) -> None:
     db.create_session("done", "cli")
     db.end_session("done", "cli_close")
     db.set_session_archived("done", True)
-    assert db.archive_sessions(end_reason="compression") == 1
+    assert db.archive(SessionFilter(end_reason="compression")) == 1
     hidden = {row["id"] for row in db.list_sessions_rich(archived_only=True, include_children=True)}
     assert hidden == {"root", "tip", "fork", "done"}
-    assert db.archive_sessions() == 0
+    assert db.archive(SessionFilter()) == 0
     assert db.set_session_archived("fork", False)
     hidden = {row["id"] for row in db.list_sessions_rich(archived_only=True, include_children=True)}
     assert hidden == {"done"}

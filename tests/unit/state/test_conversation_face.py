@@ -53,51 +53,13 @@ def test_resuming(db: SessionDB) -> None:
     say(db, "b", "three", "four", "five")
     db.append_message("b", "user", "six")
     db.append_message("b", "tool", "stray")
-    model, shown = db.get_resume_conversations("b")
+    model = db.get_messages_as_conversation("b", repair_alternation=True)
+    shown = db.get_messages_as_conversation("b", include_ancestors=True)
     assert told(model) == ["three", "four", "five\n\nsix"]
     assert told(shown) == ["one", "two", "three", "four", "five", "six", "stray"]
-    assert told(db.get_ancestor_display_prefix("b")) == ["one", "two", "three"]
-    assert db.get_ancestor_display_prefix("a") == []
-    assert db.get_ancestor_display_prefix("nobody") == []
 
 
 # ------------------------------------------------------------------------------- windows
-
-
-def test_a_message_and_its_neighbours(db: SessionDB) -> None:
-    db.create_session("a", "cli")
-    db.create_session("other", "cli")
-    ids = say(db, "a", "1", "2")
-    say(db, "other", "between")
-    ids += say(db, "a", "3", "4", [{"type": "text", "text": "5"}])
-    view = db.get_messages_around("a", ids[2], window=1)
-    assert [row["id"] for row in view["window"]] == ids[1:4]
-    assert (view["messages_before"], view["messages_after"]) == (1, 1)
-    assert told(db.get_messages_around("a", ids[4])["window"])[-1] == [
-        {"type": "text", "text": "5"}
-    ]
-    assert db.get_messages_around("a", ids[0], window=0)["messages_before"] == 0
-    for name, row in (("a", 999), ("other", ids[0]), ("nobody", 1)):
-        view = db.get_messages_around(name, row)
-        assert view == {"window": [], "messages_before": 0, "messages_after": 0}
-
-
-def test_a_message_with_the_beginning_and_the_end(db: SessionDB) -> None:
-    db.create_session("a", "cli")
-    ids = say(db, "a", "b1", "", "b2", "b3", "w1")
-    tool = db.append_message("a", "tool", "out")
-    ids += say(db, "a", "anchor", "w2", "e1", "e2", "e3")
-    meta = db.append_message("a", "session_meta")
-    view = db.get_anchored_view("a", ids[5], window=2, bookend=2)
-    assert told(view["window"]) == ["w1", "anchor", "w2", "e1"]
-    assert (view["messages_before"], view["messages_after"]) == (2, 2)
-    assert told(view["bookend_start"]) == ["b1", "b2"]
-    assert told(view["bookend_end"]) == ["e2", "e3"]
-    every = db.get_anchored_view("a", tool, window=1, bookend=0, keep_roles=None)
-    assert told(every["window"]) == ["w1", "out", "anchor"]
-    assert every["bookend_start"] == every["bookend_end"] == []
-    assert [row["id"] for row in db.get_anchored_view("a", meta, window=0)["window"]] == [meta]
-    assert db.get_anchored_view("a", 999)["bookend_start"] == []
 
 
 def test_the_last_questions(db: SessionDB) -> None:
@@ -137,48 +99,6 @@ def test_runs_of_a_job(path: Path) -> None:
         assert [row["id"] for row in db.list_cron_job_runs("ab")] == ["cron_ab_2", "cron_ab_1"]
         assert [row["id"] for row in db.list_cron_job_runs("ab", 1, 1)] == ["cron_ab_1"]
         assert {"preview", "last_active"} <= db.list_cron_job_runs("ab")[0].keys()
-
-
-def test_lines_by_id(db: SessionDB) -> None:
-    db.create_session("root_ABC", "cli")
-    db.end_session("root_ABC", "compression")
-    db.create_session("tip", "cli", parent_session_id="root_ABC")
-    db.create_session("hidden_abc", "cli")
-    db.set_session_archived("hidden_abc", True)
-    assert {row["id"] for row in db.search_sessions_by_id("abc")} == {"tip", "hidden_abc"}
-    assert [row["id"] for row in db.search_sessions_by_id("_a", include_archived=False)] == ["tip"]
-    assert db.search_sessions_by_id(" ") == []
-
-
-def test_the_best_match_of_an_id_comes_first_however_old_it_is(path: Path) -> None:
-    clock = MovableClock()
-    with contextlib.closing(SessionDB(path, clock=clock)) as db:
-        for name in ("abc", "xabc", "abcd", "zabcz", "ABC", "root"):
-            clock.advance(1)
-            db.create_session(name, "cli")
-        found = [row["id"] for row in db.search_sessions_by_id(" abc ")]
-        assert found == ["ABC", "abc", "abcd", "zabcz", "xabc"]
-        assert [row["id"] for row in db.search_sessions_by_id("abc", limit=2)] == ["ABC", "abc"]
-        db.end_session("abc", "compression")
-        db.create_session("tip", "cli", parent_session_id="abc")
-        assert [row["id"] for row in db.search_sessions_by_id("abc", limit=2)] == ["tip", "ABC"]
-
-
-def test_folders(path: Path) -> None:
-    clock = MovableClock()
-    with contextlib.closing(SessionDB(path, clock=clock)) as db:
-        for name, cwd in (("a", "/x"), ("b", "/y"), ("c", "/x"), ("d", ""), ("e", None)):
-            clock.advance(1)
-            db.create_session(name, "cli", cwd=cwd)
-        clock.advance(1)
-        db.end_session("b", "tui_close")
-        db.set_session_archived("c", True)
-        assert [(row["cwd"], row["sessions"]) for row in db.distinct_session_cwds()] == [
-            ("/y", 1),
-            ("/x", 1),
-        ]
-        assert db.distinct_session_cwds(include_archived=True)[1]["sessions"] == 2
-        assert db.distinct_session_cwds()[0]["last_active"] == clock.time()
 
 
 # ---------------------------------------------------------------------------- branches

@@ -10,6 +10,7 @@ import pytest
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.sessions import deletion
+from hermes_desktop.state.sessions.bulk_filters import SessionFilter
 from tests.fakes.clock import MovableClock
 
 
@@ -55,7 +56,7 @@ def family(db: SessionDB) -> None:
 
 def test_deleting_a_session_takes_its_subagents_and_cuts_the_others_loose(db: SessionDB) -> None:
     family(db)
-    assert db.delete_session("tip")
+    assert db.delete_sessions(["tip"])
     assert parents(db) == {
         "root": None,
         "fork": "root",
@@ -64,8 +65,8 @@ def test_deleting_a_session_takes_its_subagents_and_cuts_the_others_loose(db: Se
         "stranger": None,
     }
     assert leftovers(db) == [0, 0, 0, 0]
-    assert not db.delete_session("tip")
-    assert not db.delete_session("")
+    assert not db.delete_sessions(["tip"])
+    assert not db.delete_sessions([""])
 
 
 def test_the_scope_of_a_conversation(db: SessionDB) -> None:
@@ -107,35 +108,6 @@ def test_a_long_session_has_a_transaction_of_its_own(db: SessionDB) -> None:
     assert [portion.is_long for portion in portions] == [False, True, False]
 
 
-def test_only_if_empty(db: SessionDB) -> None:
-    for name in ("empty", "titled", "talked", "parent"):
-        db.create_session(name, "cli")
-    db.set_session_title("titled", "T")
-    db.append_message("talked", "user", "x")
-    db.create_session("child", "cli", parent_session_id="parent")
-    assert [
-        db.delete_session_if_empty(name) for name in ("empty", "titled", "talked", "parent", "no")
-    ] == [True, False, False, False, False]
-    assert set(parents(db)) == {"titled", "talked", "parent", "child"}
-
-
-def test_empty_sessions(db: SessionDB) -> None:
-    for name in ("open", "ended", "archived", "talked", "uncounted"):
-        db.create_session(name, "cli")
-    db.append_message("talked", "user", "x")
-    db.append_message("uncounted", "user", "x")
-    for name in ("ended", "archived", "talked", "uncounted"):
-        db.end_session(name, "tui_close")
-    db.set_session_archived("archived", True)
-    db._execute_write(
-        lambda conn: conn.execute("UPDATE sessions SET message_count = 0 WHERE id = 'uncounted'")
-    )
-    db.create_session("child", "cli", parent_session_id="ended")
-    assert db.count_empty_sessions() == 1
-    assert db.delete_empty_sessions() == 1
-    assert parents(db) == dict.fromkeys(("open", "archived", "talked", "uncounted", "child"))
-
-
 def test_files_beside_the_store(db: SessionDB, tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     folder.mkdir()
@@ -175,10 +147,10 @@ def test_routes_of_our_scope_only_when_asked(db: SessionDB) -> None:
     db.create_session("a", "telegram")
     db._execute_write(route)
     before = routes()
-    db.delete_session("a")
+    db.delete_sessions(["a"])
     assert routes() == before
     db.create_session("a", "telegram")
-    db.delete_session("a", routing_scope="ours")
+    db.delete_sessions(["a"], routing_scope="ours")
     assert routes() == before - {("ours", "k")}
 
 
@@ -192,9 +164,13 @@ def test_a_table_we_do_not_know_holds_a_session(db: SessionDB) -> None:
 
     db._execute_write(claim)
     with pytest.raises(RefusedError) as caught:
-        db.delete_session("a")
+        db.delete_sessions(["a"])
     assert caught.value.hint
     assert db.message_count("a") == 1
+
+
+def unused(db: SessionDB, days: float) -> SessionFilter:
+    return SessionFilter(idle_before=db._clock.time() - days * 86_400)
 
 
 def test_a_session_that_was_reopened_is_not_pruned(path: Path) -> None:
@@ -204,9 +180,9 @@ def test_a_session_that_was_reopened_is_not_pruned(path: Path) -> None:
             db.create_session(name, "cli")
             db.end_session(name, "tui_close")
         clock.advance(91 * 86_400)
-        assert [row["id"] for row in db.list_prune_candidates(90)] == ["a", "b"]
+        assert [each.id for each in db.candidates(unused(db, 90))] == ["a", "b"]
         db.reopen_session("a")
-        assert db.prune_sessions() == 1
+        assert db.prune(unused(db, 90)) == 1
         assert parents(db) == {"a": None}
 
 
@@ -220,5 +196,5 @@ def test_pruning_leaves_subagents_to_themselves(path: Path) -> None:
             "sub", "subagent", parent_session_id="a", model_config={"_delegate_from": "a"}
         )
         db.end_session("sub", "agent_close")
-        assert db.prune_sessions(90) == 1
+        assert db.prune(unused(db, 90)) == 1
         assert parents(db) == {"sub": None}

@@ -12,6 +12,7 @@ import pytest
 from hermes_desktop.core.errors import BusyError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database import holders
+from hermes_desktop.state.records import meta_table
 from hermes_desktop.state.sessions import maintenance
 from tests.fakes import state_files
 from tests.fakes.clock import MovableClock
@@ -95,26 +96,19 @@ def test_pruning_once_in_a_while(db: SessionDB, clock: MovableClock) -> None:
     db.create_session("new", "cli")
     assert db.maybe_auto_prune_and_vacuum() == {"skipped": False, "pruned": 1, "vacuumed": True}
     assert ids(db) == {"new"}
-    assert float(db.get_meta("last_auto_prune") or 0) == clock.time()
+    assert db.last_auto_prune() == clock.time()
     clock.advance(3600)
     assert db.maybe_auto_prune_and_vacuum() == {"skipped": True, "pruned": 0, "vacuumed": False}
     clock.advance(DAY)
     done = db.maybe_auto_prune_and_vacuum(vacuum=False)
     assert done == {"skipped": False, "pruned": 0, "vacuumed": False}
-    db.set_meta("last_auto_prune", "garbage")
+    db._execute_write(lambda conn: meta_table.put(conn, "last_auto_prune", "garbage"))
     assert not db.maybe_auto_prune_and_vacuum()["skipped"]
 
 
 def test_pruning_never_raises(db: SessionDB) -> None:
     db.close()
     assert "closed" in db.maybe_auto_prune_and_vacuum()["error"]
-
-
-def test_facts_by_key(db: SessionDB) -> None:
-    assert db.get_meta("k") is None
-    db.set_meta("k", "v")
-    db.set_meta("k", "w \ud800")
-    assert db.get_meta("k") == "w �"
 
 
 def indexed(db: SessionDB, table: str) -> list[tuple[int, str]]:
@@ -171,7 +165,7 @@ def test_a_newer_index_is_left_alone(tmp_path: Path) -> None:
 def test_the_store_is_made_smaller(db: SessionDB, path: Path) -> None:
     db.create_session("a", "cli")
     db.replace_messages("a", [{"role": "user", "content": "x" * 5000}] * 200)
-    db.delete_session("a")
+    db.delete_sessions(["a"])
     assert db.vacuum() == 2
     assert db.read(lambda conn: conn.execute("PRAGMA freelist_count").fetchone()[0]) == 0
     assert db.read(lambda conn: conn.execute("PRAGMA integrity_check").fetchone()[0]) == "ok"

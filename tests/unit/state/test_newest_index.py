@@ -108,8 +108,9 @@ def test_a_branch_is_found(newest: Checked, stepwise: bool) -> None:
 
 
 def test_an_import_is_found(newest: Checked, stepwise: bool) -> None:
-    exported = newest.export_session("s_cli")
-    assert exported is not None
+    whole = newest.export_session_lineage("s_cli")
+    assert whole is not None
+    (exported,) = whole["segments"]
     newest.import_sessions([{**exported, "id": "again", "title": None}])
 
     assert "again" in found(newest)

@@ -10,6 +10,7 @@ import pytest
 
 from hermes_desktop.core.errors import StateError
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.sessions import pins
 from hermes_desktop.state.sessions.bulk_filters import SessionFilter
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash import trash
@@ -48,6 +49,16 @@ def left(db: SessionDB) -> set[str]:
     return {row["id"] for row in db.search_sessions(limit=99)}
 
 
+def pinned_ids(db: SessionDB) -> frozenset[str]:
+    """Every segment of every pinned conversation."""
+    own = db.own_pins_if_readable()
+    return db.read(lambda conn: pins.pinned_conversations(conn, own))
+
+
+def unused(db: SessionDB, days: float, *, include_pinned: bool = False) -> SessionFilter:
+    return SessionFilter(idle_before=db._clock.time() - days * DAY, include_pinned=include_pinned)
+
+
 def marked(db: SessionDB) -> set[str]:
     return {each.id for each in db.list_summaries(include_archived=True) if each.pinned}
 
@@ -56,17 +67,17 @@ def marked(db: SessionDB) -> set[str]:
 def test_a_pin_is_of_the_whole_conversation(store: SessionDB, name: str) -> None:
     assert store.set_session_pinned(name, pinned=True)
     assert not store.set_session_pinned("tip", pinned=True)
-    assert store.pinned_ids() == {"root", "tip"}
+    assert pinned_ids(store) == {"root", "tip"}
     assert marked(store) == {"tip"}
     found = store.summary("root")
     assert found is not None
     assert found.pinned
-    assert store.prune_sessions(90) == 3
+    assert store.prune(unused(store, 90)) == 3
     assert left(store) == {"root", "tip"}
     assert store.set_session_pinned("root", pinned=False)
     assert not store.set_session_pinned("root", pinned=False)
     assert marked(store) == set()
-    assert store.prune_sessions(90) == 2
+    assert store.prune(unused(store, 90)) == 2
 
 
 def test_a_part_that_came_later_is_pinned_too(store: SessionDB) -> None:
@@ -75,7 +86,7 @@ def test_a_part_that_came_later_is_pinned_too(store: SessionDB) -> None:
     store.end_session("one", "compression")
     store.create_session("later", "cli", parent_session_id="one")
     store.end_session("later", "cli_close")
-    assert store.pinned_ids() == {"one", "later"}
+    assert pinned_ids(store) == {"one", "later"}
     assert marked(store) == {"later"}
     assert store.prune(SessionFilter(source="cli")) == 4
     assert left(store) == {"one", "later"}
@@ -84,7 +95,7 @@ def test_a_part_that_came_later_is_pinned_too(store: SessionDB) -> None:
 def test_unknown_sessions_are_not_pinned(store: SessionDB) -> None:
     assert not store.set_session_pinned("nobody", pinned=True)
     assert not store.set_session_pinned("nobody", pinned=False)
-    assert store.pinned_ids() == frozenset()
+    assert pinned_ids(store) == frozenset()
 
 
 def test_every_bulk_operation_spares_pinned_sessions(store: SessionDB) -> None:
@@ -97,18 +108,16 @@ def test_every_bulk_operation_spares_pinned_sessions(store: SessionDB) -> None:
     found = store.selection(SessionFilter(source="cli"))
     assert [each.id for each in found.candidates] == ["root", "branch", "tip", "two"]
     assert (found.spared.pinned, found.pinned) == (2, 0)
-    assert store.archive_sessions(source="cli") == 4
-    assert [row["id"] for row in store.list_prune_candidates(90)] == [
+    assert store.archive(SessionFilter(source="cli")) == 4
+    assert [each.id for each in store.candidates(unused(store, 90))] == [
         "root",
         "branch",
         "tip",
         "two",
     ]
-    assert (store.count_empty_sessions(), store.delete_empty_sessions()) == (0, 0)
-    assert not store.delete_session_if_empty("empty")
     store._clock.advance(2 * DAY)  # type: ignore[attr-defined]
     assert store.prune_empty_ghost_sessions() == 0
-    assert store.prune_sessions(0) == 4
+    assert store.prune(unused(store, 0)) == 4
     assert left(store) == {"one", "empty", "ghost"}
 
 
@@ -116,7 +125,7 @@ def test_pinned_sessions_go_when_they_are_included(store: SessionDB) -> None:
     store.set_session_pinned("one", pinned=True)
     found = store.selection(SessionFilter(include_pinned=True))
     assert (len(found.candidates), found.spared.pinned, found.pinned) == (5, 0, 1)
-    assert store.prune_sessions(90, include_pinned=True) == 5
+    assert store.prune(unused(store, 90, include_pinned=True)) == 5
 
 
 def test_a_session_pinned_in_between_stays(store: SessionDB) -> None:
@@ -149,7 +158,7 @@ def test_pins_survive_the_trash(store: SessionDB, own: DesktopDatabase) -> None:
     receipt = trash.trash_sessions(store, own, ["tip"], deleted_at=1.0, reason="deleted")
     (item,) = receipt.items
     restore_from_trash(store, own, [item.trash_id])
-    assert store.pinned_ids() == {"root", "tip"}
+    assert pinned_ids(store) == {"root", "tip"}
 
 
 def test_a_pin_follows_a_session_that_gets_another_id(
@@ -161,15 +170,15 @@ def test_a_pin_follows_a_session_that_gets_another_id(
     (restored,) = restore_from_trash(store, own, [receipt.items[0].trash_id])
     new = restored.session_ids["one"]
     assert new != "one"
-    assert new in store.pinned_ids()
+    assert new in pinned_ids(store)
 
 
 def test_a_session_deleted_for_good_leaves_no_pin(store: SessionDB) -> None:
     store.set_session_pinned("one", pinned=True)
-    assert store.delete_session("one")
-    assert store.pinned_ids() == frozenset()
+    assert store.delete_sessions(["one"])
+    assert pinned_ids(store) == frozenset()
     store.create_session("one", "cli")
-    assert store.pinned_ids() == frozenset()
+    assert pinned_ids(store) == frozenset()
 
 
 def test_pins_are_exported_and_imported(store: SessionDB, tmp_path: Path) -> None:
@@ -179,7 +188,7 @@ def test_pins_are_exported_and_imported(store: SessionDB, tmp_path: Path) -> Non
     assert {each["id"] for each in exported[1:] if each.get("pinned")} == {"root", "tip"}
     with contextlib.closing(SessionDB(tmp_path / "elsewhere" / "state.db")) as other:
         other.import_sessions(exported[1:])
-        assert other.pinned_ids() == {"root", "tip"}
+        assert pinned_ids(other) == {"root", "tip"}
 
 
 def test_pins_move_into_the_column_once_there_is_one(path: Path) -> None:
@@ -192,9 +201,9 @@ def test_pins_move_into_the_column_once_there_is_one(path: Path) -> None:
         conn.commit()
     with contextlib.closing(SessionDB(path)) as db:
         assert db.shares_pins
-        assert db.pinned_ids() == {"a", "b", "c"}
+        assert pinned_ids(db) == {"a", "b", "c"}
         assert db.set_session_pinned("b", pinned=False)
-        assert db.pinned_ids() == {"a", "c"}
+        assert pinned_ids(db) == {"a", "c"}
     with contextlib.closing(sqlite3.connect(path)) as conn:
         rows = conn.execute("SELECT id, pinned FROM sessions ORDER BY id").fetchall()
     assert rows == [("a", 1), ("b", 0), ("c", 1)]
@@ -209,7 +218,7 @@ def test_nothing_is_deleted_while_nobody_knows_what_is_pinned(store: SessionDB) 
     with contextlib.closing(SessionDB(store.db_path, clock=store._clock)) as db:
         assert len(db.list_summaries()) == 4
         with pytest.raises(StateError):
-            db.prune_sessions(90)
+            db.prune(unused(db, 90))
         assert "error" in db.maybe_auto_prune_and_vacuum(90)
         assert len(left(db)) == 5
 

@@ -32,10 +32,14 @@ def conn(path: Path, version: int) -> Iterator[sqlite3.Connection]:
         yield conn
 
 
+def unused(db: SessionDB, days: float) -> SessionFilter:
+    return SessionFilter(idle_before=db._clock.time() - days * 86_400)
+
+
 def pruned(path: Path, days: float = 90) -> set[str]:
     with contextlib.closing(SessionDB(path, clock=MovableClock())) as db:
         before = {row["id"] for row in db.search_sessions(limit=99)}
-        db.prune_sessions(days)
+        db.prune(unused(db, days))
         return before - {row["id"] for row in db.search_sessions(limit=99)}
 
 
@@ -97,8 +101,8 @@ def test_archiving_by_age_hides_no_conversation_in_use(
     state_files.add_session(conn, "root", started_at=OLD, ended_at=OLD, end_reason="compression")
     state_files.add_session(conn, "tip", started_at=NEW, parent_session_id="root")
     with contextlib.closing(SessionDB(path, clock=MovableClock())) as db:
-        assert db.archive_sessions(90) == 0
-        assert db.archive_sessions(end_reason="compression") == 1
+        assert db.archive(unused(db, 90)) == 0
+        assert db.archive(SessionFilter(end_reason="compression")) == 1
 
 
 def test_what_was_used_since_is_counted(conn: sqlite3.Connection, path: Path) -> None:

@@ -172,7 +172,7 @@ def test_tidying_up_forgets_it(
 ) -> None:
     keep(prompts, "a", "mine")
     db.create_session("a", "cli")
-    db.delete_session("a")  # as `hermes sessions delete` does
+    db.delete_sessions(["a"])  # as `hermes sessions delete` does
     clock.advance(UNUSED_S + 1)
     actions = SessionActions(db, own.path, clock=clock)
     actions.tidy_trash()

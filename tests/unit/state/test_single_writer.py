@@ -17,6 +17,8 @@ from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
 from hermes_desktop.state.maintenance.health import health_report
 from hermes_desktop.state.maintenance.restore import restore_snapshot
 from hermes_desktop.state.maintenance.snapshot import take_snapshot
+from hermes_desktop.state.records import meta_table
+from hermes_desktop.state.sessions.bulk_filters import SessionFilter
 from tests.fakes.newest_home import (
     NOW,
     PROMPT,
@@ -54,14 +56,14 @@ WRITES: dict[str, Callable[[SessionDB], object]] = {
     "title": lambda db: db.set_session_title("s_cli", "Other"),
     "end": lambda db: db.end_session("s_cli", "done"),
     "archive": lambda db: db.set_session_archived("s_cli", True),
-    "delete": lambda db: db.delete_session("s_arch"),
-    "delete_admitted": lambda db: db.delete_session("s_cli"),
-    "prune": lambda db: db.prune_sessions(None),
+    "delete": lambda db: db.delete_sessions(["s_arch"]),
+    "delete_admitted": lambda db: db.delete_sessions(["s_cli"]),
+    "prune": lambda db: db.prune(SessionFilter()),
     "branch": lambda db: db.create_branch(Branch("s_cli", "copy")),
     "import": lambda db: db.import_sessions([{"id": "x", "source": "cli", "messages": []}]),
-    "meta": lambda db: db.set_meta("desktop:x", "1"),
+    "meta": lambda db: db._execute_write(lambda conn: meta_table.put(conn, "desktop:x", "1")),
     "vacuum": lambda db: db.vacuum(),
-    "index": lambda db: db.optimize_fts() or db.set_meta("x", "y"),
+    "index": lambda db: db.optimize_fts() or db.end_session("s_cli", "x"),
     "rewind": lambda db: db.rewind_to_message("s_cli", 1),
 }
 
@@ -109,7 +111,7 @@ def test_without_the_marks_it_is_written_as_ever(tmp_path: Path, journal: str) -
         assert db.condition.home.may_write
         db.append_message("s_cli", "user", "one more")
         assert db.set_session_title("s_cli", "Other")
-        assert db.delete_session("s_arch")
+        assert db.delete_sessions(["s_arch"])
         db.create_session("new", "cli")
         db.append_message("new", "user", "zebra again")
     with contextlib.closing(sqlite3.connect(path)) as conn:
@@ -221,7 +223,7 @@ def test_a_session_that_something_unknown_refers_to_is_not_a_bug(tmp_path: Path)
         "INSERT INTO claims VALUES ('s_cli')",
     )
     with opened(path) as db, pytest.raises(RefusedError, match="belongs to Hermes' gateway"):
-        db.delete_session("s_cli")
+        db.delete_sessions(["s_cli"])
 
 
 def test_a_snapshot_is_taken_and_not_put_back(tmp_path: Path, journal: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.errors import CancelledError, NotFoundError, StateUnavailableError
+from hermes_desktop.core.errors import CancelledError, StateUnavailableError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.holders import Holder, Holders
 from hermes_desktop.state.maintenance.restore import (
@@ -21,7 +21,6 @@ from hermes_desktop.state.maintenance.restore import (
 from hermes_desktop.state.maintenance.snapshot import (
     SnapshotDiskFullError,
     SnapshotInfo,
-    find_snapshot,
     list_snapshots,
     prune_snapshots,
     take_snapshot,
@@ -77,9 +76,6 @@ def test_copy_is_complete_private_and_by_itself(filled: SessionDB, folder: Path)
     assert folder.stat().st_mode & 0o777 == 0o700
     assert contents(info.path) == contents(filled.db_path)
     assert list_snapshots(folder) == (info,)
-    assert find_snapshot(folder, info.name) == info
-    with pytest.raises(NotFoundError):
-        find_snapshot(folder, "other")
 
 
 def test_writers_go_on_and_the_copy_ends(filled: SessionDB, folder: Path) -> None:

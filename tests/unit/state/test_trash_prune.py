@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.records.cancellation import Progress
+from hermes_desktop.state.sessions.bulk_filters import SessionFilter
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import (
     TrashDiskFullError,
@@ -112,7 +114,7 @@ def test_what_is_deleted_for_good_leaves_the_same(
     prune(family, own, "root", "tip", "helper", "branch")
 
     with contextlib.closing(SessionDB(twin)) as other:
-        assert other.prune_sessions(older_than_days=-1.0) == 4
+        assert other.prune(SessionFilter(idle_before=time.time() + 86_400)) == 4
         assert conversations(other) == conversations(family)
 
 

@@ -43,17 +43,8 @@ def test_a_deleted_session_is_not_made_again(db: SessionDB) -> None:
 def test_shares_go_with_their_session(db: SessionDB) -> None:
     db.create_session("a", "cli")
     db.record_auxiliary_usage("a", "vision")
-    db.delete_session("a")
+    db.delete_sessions(["a"])
     assert shares(db) == []
-
-
-def test_a_new_route_drops_the_prompt(db: SessionDB) -> None:
-    db.create_session("a", "cli", system_prompt="p")
-    db.update_session_billing_route("a", provider="p", base_url="u", billing_mode="key")
-    db.update_session_billing_route("a", provider="q", base_url="v")
-    row = db.get_session("a") or {}
-    names = ("billing_provider", "billing_base_url", "billing_mode", "system_prompt")
-    assert [row[name] for name in names] == ["q", "v", "key", None]  # no mode was named
 
 
 def test_settings_are_replaced_and_marks_kept(db: SessionDB) -> None:
@@ -83,8 +74,7 @@ def test_folders_keep_what_is_not_said(db: SessionDB) -> None:
     db.update_session_cwd("a", "", "other")
     assert places("a") == ["/w/x", "main", "/w"]
     db.create_session("b", "cli", cwd="/r/x")
-    db.backfill_repo_roots({"/r/x": "/r", "/w/x": "/other", "/none": ""})
-    assert places("b") == ["/r/x", None, "/r"]
+    assert places("b") == ["/r/x", None, None]
     assert places("a") == ["/w/x", "main", "/w"]
 
 

@@ -63,7 +63,13 @@ def route(db: SessionDB, session_id: str) -> tuple[object, ...]:
 
 def planned(db: SessionDB, session_id: str) -> None:
     db.create_session(session_id, "cli", model="planned")
-    db.update_session_billing_route(session_id, provider="p0", base_url="u0", billing_mode="key")
+    db._execute_write(
+        lambda conn: conn.execute(
+            "UPDATE sessions SET billing_provider = 'p0', billing_base_url = 'u0', "
+            "billing_mode = 'key' WHERE id = ?",
+            (session_id,),
+        )
+    )
 
 
 def test_nothing_of_a_planned_route_stays_beside_the_real_one(db: SessionDB) -> None:

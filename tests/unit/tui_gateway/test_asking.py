@@ -9,17 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from hermes_desktop.agent.tools.asking.approval_queue import (
-    Answered,
-    ApprovalQueue,
-    ApprovalRequest,
-)
-from hermes_desktop.agent.tools.asking.question_queue import Question, QuestionQueue, QuestionReply
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.user_requests import UserAnswer
 from hermes_desktop.tui_gateway import live_sessions, server
 from hermes_desktop.tui_gateway.ending import follow_agent
 from hermes_desktop.tui_gateway.serving_state import after_answer, when_answered
 from tests.fakes.rpc_server import Peer, ServerStage, served
+from tests.fakes.user_requests import approval_request, question_request
 
 
 class Waiting:
@@ -27,34 +24,32 @@ class Waiting:
 
     def __init__(self, stage: ServerStage) -> None:
         self.stage = stage
-        self.approvals = ApprovalQueue(SystemClock())
-        self.questions = QuestionQueue(SystemClock())
-        self.answers: list[Answered | QuestionReply] = []
+        self.requests = RequestQueue(SystemClock())
+        self.answers: list[UserAnswer] = []
         self.threads: list[threading.Thread] = []
-        both = {"approvals": self.approvals, "questions": self.questions}
-        server.configure(replace(stage.program(), **both))
+        server.configure(replace(stage.program(), requests=self.requests))
 
     def ask(self, key: str, number: int) -> None:
         now = time.time()
-        request = ApprovalRequest(
+        request = approval_request(
             f"a{number}", key, key, "", "tui", "terminal", f"rm {number}", "/home/otto",
             ("It deletes.",), ("once", "deny"), now, now + 60,
         )  # fmt: skip
-        self._wait(lambda: self.approvals.ask(request, threading.Event(), 60))
+        self._wait(lambda: self.requests.ask(request, threading.Event(), 60))
 
     def wonder(self, key: str) -> None:
         now = time.time()
-        question = Question("q1", key, key, "", "tui", "Which?", ("a", "b"), now, now + 60)
-        self._wait(lambda: self.questions.ask(question, threading.Event(), 60))
+        question = question_request("q1", key, key, "", "tui", "Which?", ("a", "b"), now, now + 60)
+        self._wait(lambda: self.requests.ask(question, threading.Event(), 60))
 
     def _wait(self, call: object) -> None:
         thread = threading.Thread(target=lambda: self.answers.append(call()))  # type: ignore[operator]
         self.threads.append(thread)
         thread.start()
 
-    def over(self) -> list[Answered | QuestionReply]:
+    def over(self) -> list[UserAnswer]:
         for thread in self.threads:
-            thread.join(20)
+            thread.join(60)
             assert not thread.is_alive()
         return self.answers
 
@@ -64,8 +59,7 @@ def waiting(tmp_path: Path) -> Iterator[Waiting]:
     with served(tmp_path) as stage:
         made = Waiting(stage)
         yield made
-        made.approvals.close()
-        made.questions.close()
+        made.requests.close()
         made.over()
 
 
@@ -91,7 +85,7 @@ def test_the_oldest_first_or_a_named_one(waiting: Waiting) -> None:
         stage.peer.wait_for("approval.request", number + 1)
     stage.call("approval.respond", session_id=sid, choice="once")
     stage.call("approval.respond", session_id=sid, choice="deny", request_id="a2")
-    assert [each.id for each in waiting.approvals.pending()] == ["a1"]
+    assert [each.id for each in waiting.requests.pending()] == ["a1"]
     stage.call("approval.respond", session_id=sid, choice="deny")
     waiting.over()
 
@@ -103,7 +97,7 @@ def test_another_session_answers_nothing_here(waiting: Waiting) -> None:
     waiting.ask(session["session_key"], 1)
     stage.peer.wait_for("approval.request")
     assert stage.call("approval.respond", session_id=other, choice="once") == {"resolved": 0}
-    assert waiting.approvals.pending()
+    assert waiting.requests.pending()
 
 
 def test_who_is_nowhere_live_is_not_asked(waiting: Waiting) -> None:
@@ -136,7 +130,7 @@ def test_a_silent_peer_hears_and_is_not_asked(waiting: Waiting) -> None:
     waiting.wonder(session["session_key"])
     second.wait_for("clarify.request")
     stage.call("clarify.respond", request_id="q1", answer="2")
-    assert waiting.over()[-1] == QuestionReply("b", "answered", "rpc")
+    assert waiting.over()[-1] == UserAnswer("b", "answered", "rpc")
 
 
 def test_who_comes_is_told_after_the_answer(waiting: Waiting) -> None:
@@ -172,9 +166,9 @@ def test_who_asks_nobody_goes_on_so_after_a_compression(waiting: Waiting) -> Non
     session["agent"] = SimpleNamespace(session_id="the next one", close=lambda: None)
     follow_agent(server.SERVER, session, clear_pending_title=True, restart_slash_worker=True)
     assert stage.call("config.get", key="yolo", session_id=sid)["value"] == "1"
-    assert waiting.approvals.is_free("the next one")
+    assert waiting.requests.is_free("the next one")
     # What began before, and asks under the old key, is of the same session.
-    assert waiting.approvals.is_free(old)
+    assert waiting.requests.is_free(old)
     session["agent"] = None
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from hermes_desktop import plugins
+from hermes_desktop.commands.added_commands import AddedCommand
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.errors import StateError
 from hermes_desktop.plugins.commands import PluginCommand
-from hermes_desktop.tui_gateway import live_sessions, server, titles
+from hermes_desktop.tui_gateway import live_sessions, server
 from hermes_desktop.tui_gateway.agents import drop_agent
-from hermes_desktop.tui_gateway.program import OwnCommand
 from hermes_desktop.tui_gateway.session_record import new_session
-from hermes_desktop.tui_gateway.turns import alone
+from hermes_desktop.tui_gateway.turns import alone, apply_pending_title
 from tests.fakes.rpc_server import PATIENCE_S, Peer, ServerStage
 
 
@@ -45,7 +45,7 @@ def test_a_title_that_waits(answer: bool | Exception, left: str | None) -> None:
     session = new_session("s1")
     session["pending_title"] = "Trip"
 
-    titles.apply_pending(Titles(answer), session)  # type: ignore[arg-type]
+    apply_pending_title(Titles(answer), session)  # type: ignore[arg-type]
 
     assert session["pending_title"] == left
 
@@ -355,9 +355,9 @@ def help_of(stage: ServerStage, sid: str) -> str:
 
 
 def test_the_persons_own_commands_are_done(stage: ServerStage) -> None:
-    def own(name: str, answer: str = "", stands_for: str = "") -> OwnCommand:
+    def own(name: str, answer: str = "", stands_for: str = "") -> AddedCommand:
         words = CommandDef(name, "does it", "Added")
-        return OwnCommand(words, stands_for, lambda args, _: f"{answer} [{args}]")
+        return AddedCommand(words, stands_for, lambda args, _: f"{answer} [{args}]")
 
     stage.own_commands = [
         own("weather", "mine"),
@@ -399,7 +399,7 @@ def test_interrupting_ends_a_command(stage: ServerStage) -> None:
             over.wait(0.01)
         return "ended"
 
-    stage.own_commands = [OwnCommand(CommandDef("wait", "waits", "Added"), run=wait)]
+    stage.own_commands = [AddedCommand(CommandDef("wait", "waits", "Added"), run=wait)]
     sid, _ = stage.begin()
     answers: list[Any] = []
     thread = threading.Thread(

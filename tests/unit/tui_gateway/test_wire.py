@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_desktop.tui_gateway import server
-from hermes_desktop.tui_gateway.dispatching import Dispatcher
+from hermes_desktop.tui_gateway.dispatching import Dispatcher, WorkQueue
 from hermes_desktop.tui_gateway.methods import methods
 from hermes_desktop.tui_gateway.protocol import frames
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
 from hermes_desktop.tui_gateway.protocol.params import Params
-from hermes_desktop.tui_gateway.protocol.work_queue import WorkQueue
 from hermes_desktop.tui_gateway.transport.base import Subscribers
 from hermes_desktop.tui_gateway.transport.lines import TOO_LONG, read_lines
 from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.agent.thinking import chosen_of
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable, Wanted
 from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ContextNews
@@ -154,8 +154,8 @@ def test_a_session_hears_of_the_end_of_what_it_left_running(
 def test_what_runs_beside_goes_where_its_session_goes_on(
     stage: ServerStage, table: ProcessTable, *, has_agent: bool
 ) -> None:
-    queue = ApprovalQueue(SystemClock())
-    server.configure(replace(server.SERVER.program, approvals=queue))
+    queue = RequestQueue(SystemClock())
+    server.configure(replace(server.SERVER.program, requests=queue))
     sid, session = stage.begin()
     stage.say(sid, "Hello")
     old, environ = session["session_key"], {"PATH": "/usr/bin:/bin"}
@@ -258,7 +258,7 @@ def test_how_a_model_thinks_is_chosen_and_kept(stage: ServerStage) -> None:
     assert told == {"key": "reasoning", "value": "high", "scope": "session"}
     stage.call("config.set", session_id=sid, key="model", value="other")
     stage.say(sid, "And now?")
-    assert dict(wishes[-1].model) == {"model": "other", "reasoning_effort": "high"}
+    assert dict(wishes[-1].model_override) == {"model": "other", "reasoning_effort": "high"}
     assert stage.code("config.set", session_id=sid, key="reasoning", value="silly") == 4004
     assert stage.code("config.set", session_id=sid, key="fast", value="fast") == 4004
     assert stage.call("config.get", key="fast") == {"value": "normal"}
@@ -268,11 +268,11 @@ def test_how_a_model_thinks_is_chosen_and_kept(stage: ServerStage) -> None:
     stage.call("session.close", session_id=sid)
     sid = stage.call("session.resume", session_id=key)["session_id"]
     stage.say(sid, "Again")
-    assert dict(wishes[-1].model)["reasoning_effort"] == "high"
+    assert dict(wishes[-1].model_override)["reasoning_effort"] == "high"
     told = stage.call("slash.exec", session_id=sid, command="/reasoning default")["output"]
     assert "The settings say" in told
     stage.say(sid, "And now?")
-    assert "reasoning_effort" not in wishes[-1].model
+    assert "reasoning_effort" not in wishes[-1].model_override
 
 
 def test_another_session_thinks_as_was_chosen_for_it(stage: ServerStage) -> None:
@@ -292,11 +292,11 @@ def test_another_session_thinks_as_was_chosen_for_it(stage: ServerStage) -> None
     stage.call("session.close", session_id=sid)
     sid, session = stage.begin()
     stage.say(sid, "Hello")
-    assert "reasoning_effort" not in wishes[-1].model
+    assert "reasoning_effort" not in wishes[-1].model_override
     stage.call("slash.exec", session_id=sid, command=f"/resume {key}")
     assert session["session_key"] == key
     stage.say(sid, "And now?")
-    assert dict(wishes[-1].model) == {"reasoning_effort": "high"}
+    assert dict(wishes[-1].model_override) == {"reasoning_effort": "high"}
     assert stage.peer.payloads("session.info")[-1]["reasoning_effort"] == "high"
 
 

@@ -113,7 +113,11 @@ def test_distances_look_both_ways() -> None:
             "attention",
             "Gateway not started",
         ),
-        (GatewayStatusChanged("attached", running_turns=1), "attached", "Another gateway runs"),
+        (
+            GatewayStatusChanged("attached", running_turns=1),
+            "attached",
+            "Another gateway is running",
+        ),
     ],
 )
 def test_a_state_in_shape_and_words(status, shape, words) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hermes_desktop.services.secrets.secrets_book import SecretPlace, SecretView, Where
-from hermes_desktop.settings.secret_states import ReadState
+from hermes_desktop.services.secrets.secrets_repository import SecretPlace, SecretView, Where
+from hermes_desktop.settings.secrets import ReadState
 from hermes_desktop.ui.settings.secrets import secret_text as words
 
 NAME = "TELEGRAM_BOT_TOKEN"
@@ -33,7 +33,7 @@ def view(*places: SecretPlace, differ: bool = False) -> SecretView:
         ),
         (
             [place("keyring", state="locked"), place(".env")],
-            f"{words.STATE_WORDS['locked'][1]} Until then the one in .env counts.",
+            f"{words.STATE_WORDS['locked'][1]} Until then the one in .env is used.",
         ),
         (
             [place("keyring", state="damaged")],
@@ -108,6 +108,6 @@ def test_rows_of_the_table() -> None:
 
 def test_what_is_left_after_removing_it() -> None:
     assert words.left_after_removal(view(place("keyring"), place(".env"))) == (
-        "Then the one in .env counts."
+        "Then the one in .env is used."
     )
     assert "Telegram cannot log in without it" in words.left_after_removal(view(place("keyring")))

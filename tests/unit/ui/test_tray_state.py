@@ -23,7 +23,7 @@ PROBLEM = Notice("error", "The database cannot be read.", key="db")
         ("working", 1, "tray-working", "Working on 1 reply"),
         ("working", 3, "tray-working", "Working on 3 replies"),
         ("stopping", 0, "tray-connecting", "Gateway stopping"),
-        ("attached", 0, "tray-attached", "Another gateway runs"),
+        ("attached", 0, "tray-attached", "Another gateway is running"),
         ("degraded", 0, "tray-attention", "Gateway running, with a problem"),
         ("stopped", 1, "tray-working", "Working on 1 reply, gateway stopped"),
     ],

@@ -13,7 +13,9 @@ from hermes_desktop.ui.transcript.blocks.blocks import (
     spans_text,
 )
 from hermes_desktop.ui.transcript.blocks.markdown_blocks import (
+    MAX_CELL,
     MAX_PARAGRAPH,
+    MAX_TABLE_CELLS,
     MAX_TABLE_ROWS,
     parse_markdown,
     parse_plain,
@@ -185,6 +187,36 @@ def test_a_long_table_comes_in_parts_with_one_header() -> None:
     assert [bool(table.header) for table in tables] == [True, False, False]
     assert sum(len(table.rows) for table in tables) == 150
     assert max(len(table.rows) for table in tables) == MAX_TABLE_ROWS
+
+
+def test_a_wide_table_comes_in_parts_of_few_rows() -> None:
+    row = "|" + "x|" * 40 + "\n"
+    tables = parse_markdown(row + "|" + "-|" * 40 + "\n" + row * 60)
+    assert all(isinstance(part, TableBlock) for part in tables)
+    sizes = [len(part.rows) * 40 for part in tables if isinstance(part, TableBlock)]
+    assert max(sizes) == MAX_TABLE_CELLS
+    assert sum(sizes) == 60 * 40
+
+
+def test_a_row_with_an_overlong_cell_becomes_plain_lines() -> None:
+    long = "y" * (MAX_CELL + 1)
+    rows = f"| a | b |\n|---|---|\n| 1 | 2 |\n| {long} | 3 |\n| 4 | 5 |\n"
+    first, plain, last = parse_markdown(rows)
+    assert isinstance(first, TableBlock)
+    assert isinstance(plain, TextBlock)
+    assert isinstance(last, TableBlock)
+    assert (bool(first.header), len(first.rows)) == (True, 1)
+    assert spans_text(plain.spans) == f"{long}\t3"
+    assert (last.header, len(last.rows)) == ((), 1)
+
+
+def test_an_overlong_heading_of_a_table_becomes_a_plain_line() -> None:
+    long = "y" * (MAX_CELL + 1)
+    plain, table = parse_markdown(f"| {long} |\n|---|\n| 1 |\n")
+    assert isinstance(plain, TextBlock)
+    assert spans_text(plain.spans) == long
+    assert isinstance(table, TableBlock)
+    assert not table.header
 
 
 def test_overrides_escapes_and_control_characters_are_shown() -> None:

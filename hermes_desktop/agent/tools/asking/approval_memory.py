@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.agent.tools.asking.approval_queue import Choice
 from hermes_desktop.agent.tools.asking.moved_keys import ChatKeyAliases
 from hermes_desktop.core.files.atomic_files import write_text_atomic
 from hermes_desktop.core.files.private_files import make_private_folder, open_private
@@ -47,7 +46,7 @@ class ApprovalStore:
             key = self._moved.now(session_key)
             return (key, digest) in self._session or digest in self._always()
 
-    def allow(self, session_key: str, matter: str, choice: Choice, *, shown: str) -> None:
+    def allow(self, session_key: str, matter: str, choice: str, *, shown: str) -> None:
         """Remember an answer; one that cannot be written to the file is valid for the chat."""
         digest = _digest(matter)
         with self._lock:

@@ -7,20 +7,14 @@ approvals → actions that need none → the user. If the user cannot be asked, 
 import fnmatch
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from hermes_desktop import plugins
+from hermes_desktop.agent.sandbox.grants import Hold, Level
 from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
-from hermes_desktop.agent.tools.asking.approval_queue import (
-    Answered,
-    ApprovalQueue,
-    ApprovalRequest,
-    Choice,
-    new_request_id,
-)
-from hermes_desktop.agent.tools.asking.question_queue import plain
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue, new_request_id, plain
 from hermes_desktop.agent.tools.base import ToolError
 from hermes_desktop.agent.tools.danger.assessment import Danger, judge
 from hermes_desktop.agent.tools.danger.danger_paths import (
@@ -29,9 +23,12 @@ from hermes_desktop.agent.tools.danger.danger_paths import (
     is_forbidden,
     needs_care_to_write,
 )
+from hermes_desktop.agent.tools.danger.danger_words import is_denied
+from hermes_desktop.agent.tools.danger.shell_reader import Word
 from hermes_desktop.agent.types import CancelSignal
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.session_context import get_session_env
+from hermes_desktop.core.user_requests import ApprovalChoice, UserAnswer, UserRequest
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +37,21 @@ _MOST_TIMEOUT_S = 3600.0
 _MOST_TOLD = 10_000
 HERE = frozenset({"desktop", "cli", "tui"})
 """Platforms of the user at this machine; elsewhere it may be any authorized sender."""
-_EVERYWHERE: tuple[Choice, ...] = ("once", "session", "always", "deny")
-_NOT_ALWAYS: tuple[Choice, ...] = ("once", "session", "deny")
+_EVERYWHERE: tuple[ApprovalChoice, ...] = ("once", "session", "always", "deny")
+_NOT_ALWAYS: tuple[ApprovalChoice, ...] = ("once", "session", "deny")
+_ALLOWING = frozenset({"once", "session", "always"})
+
+
+def sandbox_choice(config: Mapping[str, Any]) -> Literal["off", "auto", "risky"]:
+    """Return ``approvals.sandboxed_commands``; a value that is none of its choices is ``risky``.
+
+    YAML reads a bare ``off`` as false.
+    """
+    section = config.get("approvals")
+    value = section.get("sandboxed_commands") if isinstance(section, Mapping) else None
+    if value is None or value is False or value == "off":
+        return "off"
+    return "auto" if value == "auto" else "risky"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +62,17 @@ class ApprovalRules:
         mode: ``ask`` or ``off``. ``smart`` asks the user, too: no model decides here.
         deny: Commands, with ``*`` and ``?``, that are never run, whatever starts them.
         allow: Commands, matched exactly, that need no approval.
+        sandboxed: ``off``: commands run without a sandbox. Otherwise which commands need approval
+            where it holds everything: none (``auto``), or those that may do harm (``risky``).
+        partly: The same where it holds only a part: all (``ask``), or ``risky``.
     """
 
     mode: Literal["ask", "off"] = "ask"
     timeout_s: float = TIMEOUT_S
     deny: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
+    sandboxed: Literal["off", "auto", "risky"] = "off"
+    partly: Literal["ask", "risky"] = "ask"
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any]) -> "ApprovalRules":
@@ -74,18 +89,38 @@ class ApprovalRules:
             timeout_s=float(timeout) if usable else TIMEOUT_S,
             deny=_texts(_listed(section.get("deny"))),
             allow=tuple(each.strip() for each in _texts(config.get("command_allowlist"))),
+            sandboxed=sandbox_choice(config),
+            partly="risky" if section.get("partly_sandboxed_commands") == "risky" else "ask",
         )
 
-    def forbid(self, text: str, programs: Iterable[str]) -> bool:
+    def reasons(self, dangers: tuple[Danger, ...], hold: Hold) -> tuple[Danger, ...]:
+        """Return why a command needs approval; () if it needs none.
+
+        Args:
+            dangers: What its text says.
+            hold: How firmly the sandbox will hold it.
+        """
+        if self.sandboxed == "off":
+            return dangers
+        if hold.level is Level.CLOSED and not hold.doubt:
+            return dangers if self.sandboxed == "risky" else ()
+        if hold.level is Level.PARTLY_HELD and self.partly == "risky":
+            return dangers
+        return (*dangers, Danger("not-held", hold.doubt))
+
+    def forbid(self, text: str, programs: Sequence[tuple[Word, ...]]) -> bool:
         """Return whether a command, a part of it, or a program that it starts is denied.
 
         Args:
             text: The whole command.
             programs: What it starts, as far as that is known.
         """
-        parts = (text, *_BETWEEN.split(text), *programs)
-        flat = {" ".join(part.split()) for part in parts}
-        return any(fnmatch.fnmatchcase(each, rule) for rule in self.deny for each in flat)
+        started = (" ".join(each.text for each in words) for words in programs)
+        flat = {" ".join(part.split()) for part in (text, *_BETWEEN.split(text), *started)}
+        return any(
+            is_denied(rule, programs) or any(fnmatch.fnmatchcase(each, rule) for each in flat)
+            for rule in self.deny
+        )
 
 
 _BETWEEN = re.compile(r"[\n;|&(){}`]")
@@ -117,7 +152,7 @@ class ApprovalGate:
         rules: ApprovalRules,
         places: Places,
         *,
-        queue: ApprovalQueue,
+        queue: RequestQueue,
         memory: ApprovalStore,
         clock: Clock,
         clean: Callable[[str], str],
@@ -133,8 +168,14 @@ class ApprovalGate:
         self._platform = platform
         self._session_key = session_key
 
-    def command(self, text: str, session_id: str, cancel: CancelSignal) -> None:
+    def command(self, text: str, session_id: str, cancel: CancelSignal, hold: Hold) -> None:
         """Return only if a shell command may run.
+
+        Args:
+            text: The command.
+            session_id: The session.
+            cancel: Ends the wait.
+            hold: How firmly the sandbox will hold it.
 
         Raises:
             ToolError: It may not; the message is for the model.
@@ -146,9 +187,10 @@ class ApprovalGate:
             self._refuse("terminal", text, session_id, f"It {hard[0].words}. That is never done.")
         if self._rules.forbid(text, judgement.programs):
             self._refuse("terminal", text, session_id, "A rule of the person forbids it.")
-        if dangers and text.strip() not in self._rules.allow:
+        reasons = self._rules.reasons(dangers, hold)
+        if reasons and text.strip() not in self._rules.allow:
             where = str(self._places.cwd)
-            self._ask("terminal", text, where, dangers, session_id, cancel)
+            self._ask("terminal", text, where, reasons, session_id, cancel)
 
     def read(self, path: str, session_id: str, cancel: CancelSignal, *, outside: bool) -> None:
         """Return only if a file may be read. Raises as :meth:`command`."""
@@ -214,14 +256,15 @@ class ApprovalGate:
             self._note("allowed", "it was allowed before", tool, what, session_id)
             return
         now = self._clock.time()
-        request = ApprovalRequest(
+        request = UserRequest(
             id=new_request_id(),
             session_key=key,
             session_id=session_id,
             user_id=get_session_env("HERMES_SESSION_USER_ID"),
             platform=self._platform,
+            kind="approval",
             tool=tool,
-            what=plain(self._clean(what + _told(text))),
+            text=plain(self._clean(what + _told(text))),
             where=where,
             why=tuple(self._clean(f"It {each.words}.") for each in dangers),
             choices=_EVERYWHERE if self._memory.keeps else _NOT_ALWAYS,
@@ -232,11 +275,11 @@ class ApprovalGate:
         facts = _facts(request, dangers)
         _tell_plugins("pre_approval_request", facts)
         answer = self._queue.ask(request, cancel, self._rules.timeout_s)
-        _tell_plugins("post_approval_response", {**facts, "choice": answer.choice})
-        self._note(answer.choice, answer.reason, tool, what, session_id)
-        if answer.choice == "deny":
+        _tell_plugins("post_approval_response", {**facts, "choice": answer.text})
+        self._note(answer.text, answer.reason, tool, what, session_id)
+        if answer.text not in _ALLOWING:
             raise ToolError(_denied(answer))
-        self._memory.allow(scope, matter, answer.choice, shown=plain(self._clean(what)))
+        self._memory.allow(scope, matter, answer.text, shown=plain(self._clean(what)))
 
     def _chat(self) -> str:
         return get_session_env("HERMES_SESSION_KEY") or self._session_key
@@ -260,11 +303,11 @@ class ApprovalGate:
         )
 
 
-def _facts(request: ApprovalRequest, dangers: tuple[Danger, ...]) -> dict[str, Any]:
+def _facts(request: UserRequest, dangers: tuple[Danger, ...]) -> dict[str, Any]:
     """Return what plugins receive about a request."""
     keys = [each.key for each in dangers]
     return {
-        "command": request.what,
+        "command": request.text,
         "description": " ".join(request.why),
         "pattern_key": keys[0],
         "pattern_keys": keys,
@@ -295,7 +338,7 @@ def _outside(does: str) -> list[Danger]:
     return [Danger("outside", f"{does} outside the working folder")]
 
 
-def _denied(answer: Answered) -> str:
+def _denied(answer: UserAnswer) -> str:
     words = {
         "answered": "The person denied it. Do not try it in another way; ask what to do instead.",
         "timeout": "Nobody answered in time, so it was not done.",

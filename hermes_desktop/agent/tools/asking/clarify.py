@@ -4,17 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_desktop.agent.tools.asking.question_queue import (
-    Question,
-    QuestionQueue,
-    QuestionReply,
-    plain,
-)
-from hermes_desktop.agent.tools.asking.waiting_room import new_request_id
+from hermes_desktop.agent.tools.asking.request_queue import RequestQueue, new_request_id, plain
 from hermes_desktop.agent.tools.base import STOPPED, Answer, Arguments, Tool, ToolContext, ToolError
 from hermes_desktop.agent.types import CancelSignal
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.session_context import get_session_env
+from hermes_desktop.core.user_requests import UserAnswer, UserRequest
 
 TIMEOUT_S = 600.0
 _SHORTEST_S, _LONGEST_S = 1.0, 86_400.0
@@ -28,14 +23,14 @@ class UserQuestions:
     """The way for one agent's tools to ask the user. Blocking; thread-safe.
 
     Attributes:
-        queue: The pending questions.
+        queue: The pending requests.
         clean: Removes secrets from what is shown.
         platform: Where the chat takes place.
         session_key: Identifies the chat.
         timeout_s: The time-out of an answer.
     """
 
-    queue: QuestionQueue
+    queue: RequestQueue
     clock: Clock
     clean: Callable[[str], str]
     platform: str
@@ -44,15 +39,16 @@ class UserQuestions:
 
     def ask(
         self, text: str, choices: tuple[str, ...], session_id: str, cancel: CancelSignal
-    ) -> QuestionReply:
+    ) -> UserAnswer:
         """Wait for the user's answer, or for the end of the wait."""
         now = self.clock.time()
-        question = Question(
+        question = UserRequest(
             id=new_request_id(),
             session_key=get_session_env("HERMES_SESSION_KEY") or self.session_key,
             session_id=session_id,
             user_id=get_session_env("HERMES_SESSION_USER_ID"),
             platform=self.platform,
+            kind="question",
             text=self.clean(text),
             choices=tuple(self.clean(each) for each in choices),
             asked_at=now,
@@ -79,7 +75,7 @@ def _clarify(arguments: Arguments, context: ToolContext) -> Answer:
     choices = _choices(arguments.get("choices") or [])
     asker = context.setup.asker
     if asker is None:
-        return _told(text, choices, QuestionReply("", "nobody"))
+        return _told(text, choices, UserAnswer("", "nobody"))
     reply = asker.ask(text, choices, context.session_id, context.cancel)
     return _told(text, choices, reply)
 
@@ -99,7 +95,7 @@ def _choices(given: list[Any]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _told(text: str, choices: tuple[str, ...], reply: QuestionReply) -> Answer:
+def _told(text: str, choices: tuple[str, ...], reply: UserAnswer) -> Answer:
     """Return the outcome of a question for the model, with the field names of ``hermes``."""
     if reply.reason == "stopped":
         return {"error": STOPPED}

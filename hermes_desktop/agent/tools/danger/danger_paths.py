@@ -162,11 +162,20 @@ def contains_home(path: str, places: Places) -> bool:
 
 
 def is_forbidden(path: str, places: Places) -> bool:
-    """Return whether file tools never touch it, even with approval: the keys of Hermes itself."""
-    if not _is_within(path, places.home):
+    """Return whether file tools never touch it, even with approval.
+
+    That is the case for the keys and the history of Hermes, in the homes of all profiles, and for
+    everything that this program keeps: secrets, approvals, what turns changed.
+    """
+    home = places.home
+    root = home.parent.parent if home.parent.name == "profiles" else home
+    if not _is_within(path, home) and not _is_within(path, root):
         return False
     name = PurePosixPath(path).name
-    return name.startswith((".env", "auth.json", "auth.lock", "state.db", "desktop.db"))
+    if name.startswith((".env", "auth.json", "auth.lock", "state.db", "desktop.db")):
+        return True
+    homes = (home, root, *(root / "profiles").glob("*"))
+    return any(_is_within(path, each / "desktop") for each in homes)
 
 
 def _is_within(path: str, folder: Path) -> bool:

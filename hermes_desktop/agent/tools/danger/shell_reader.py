@@ -8,16 +8,16 @@ never guessed: approval is requested then. What was parsed before remains valid.
 import re
 import unicodedata
 
-from hermes_desktop.agent.tools.danger.shell_braces import closing
-from hermes_desktop.agent.tools.danger.shell_redirects import RedirectReader
-from hermes_desktop.agent.tools.danger.shell_values import printed
 from hermes_desktop.agent.tools.danger.shell_words import (
     BLANK,
     Reading,
+    RedirectReader,
     ShellParseError,
     Simple,
     Word,
     assignment,
+    closing,
+    printed,
 )
 
 __all__ = ["Reading", "Simple", "Word", "read_shell"]

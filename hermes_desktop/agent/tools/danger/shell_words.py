@@ -1,10 +1,204 @@
 """Parser of the words of shell text: quotes, escapes, values and substitutions."""
 
+import base64
+import binascii
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from hermes_desktop.agent.tools.danger.shell_braces import alternatives, closing
-from hermes_desktop.agent.tools.danger.shell_values import expanded, printed
+# Brace expansion of a shell, and matching of brackets. Pure.
+
+MOST_WORDS = 64
+_MOST_DEPTH = 8
+
+
+def closing(text: str, at: int, opens: str, closes: str) -> int:
+    """Return where the bracket that opens at ``at`` closes; skips quotes and escapes.
+
+    -1: nowhere.
+    """
+    depth, quote = 0, ""
+    while at < len(text):
+        here = text[at]
+        if here == "\\" and quote != "'":
+            at += 1
+        elif quote:
+            quote = "" if here == quote else quote
+        elif here in "'\"":
+            quote = here
+        elif here == opens:
+            depth += 1
+        elif here == closes:
+            depth -= 1
+            if not depth:
+                return at
+        at += 1
+    return -1
+
+
+def alternatives(text: str, live: Sequence[bool]) -> list[str]:
+    """Return the words that ``a{b,c}`` expands to; the text itself where there are no braces.
+
+    Args:
+        text: The word without its quotes.
+        live: For each character, whether it was outside of quotes.
+
+    Raises:
+        ValueError: There are too many.
+    """
+    return _alternatives(text, list(live), 0)
+
+
+def _alternatives(text: str, live: list[bool], depth: int) -> list[str]:
+    found = _first_list(text, live)
+    if found is None:
+        return [text]
+    if depth >= _MOST_DEPTH:
+        raise ValueError("too deep")
+    begin, end, commas = found
+    tails = _alternatives(text[end + 1 :], live[end + 1 :], depth + 1)
+    bounds = [begin, *commas, end]
+    words: list[str] = []
+    for start, stop in pairwise(bounds):
+        for middle in _alternatives(text[start + 1 : stop], live[start + 1 : stop], depth + 1):
+            words += [text[:begin] + middle + tail for tail in tails]
+            if len(words) > MOST_WORDS:
+                raise ValueError("too many")
+    return words
+
+
+def _first_list(text: str, live: list[bool]) -> tuple[int, int, list[int]] | None:
+    """Return the first outermost brace list: its ends, and its commas."""
+    open_ones: list[tuple[int, list[int]]] = []
+    best: tuple[int, int, list[int]] | None = None
+    for at, here in enumerate(text):
+        if not live[at]:
+            continue
+        if here == "{":
+            open_ones.append((at, []))
+        elif here == "," and open_ones:
+            open_ones[-1][1].append(at)
+        elif here == "}" and open_ones:
+            begin, commas = open_ones.pop()
+            if commas and (best is None or begin < best[0]):
+                best = (begin, at, commas)
+    return best
+
+
+# Expansion of known values in a shell, and the output of simple programs. Pure.
+#
+# Every result is exact or None: a wrong guess would let something pass.
+
+_SLICE = re.compile(r"^(\w+):\s*(\d{1,4})(?::\s*(\d{1,4}))?$")
+_CUT = re.compile(r"^(\w+)(##?|%%?)([^*?\[\]{}$\\'\"]*)$")
+_CASE = re.compile(r"^(\w+)(,,?|\^\^?)$")
+_OTHER = re.compile(r"^(\w+)(//?)([^/*?\[\]{}$\\'\"#%]+)/([^/*?\[\]{}$\\'\"&]*)$")
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|0?[0-7]{1,3}|u[0-9a-fA-F]{1,4}|[abefnrtv\\])")
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "b": "\b", "e": "\x1b",
+          "f": "\f", "v": "\v"}  # fmt: skip
+_MOST = 4000
+
+Values = Mapping[str, str | None]
+
+
+def expanded(inner: str, values: Values) -> str | None:
+    """Return the value of the content of ``${…}``; None where it is unknown."""
+    if inner.startswith("!"):
+        name = values.get(inner[1:])
+        return values.get(name) if name else None
+    if match := _SLICE.match(inner):
+        known = values.get(match[1])
+        end = int(match[2]) + int(match[3]) if match[3] is not None else None
+        return None if known is None else known[int(match[2]) : end]
+    if match := _CUT.match(inner):
+        return _cut(values.get(match[1]), match[2], match[3])
+    if match := _CASE.match(inner):
+        return _in_case(values.get(match[1]), match[2])
+    if match := _OTHER.match(inner):
+        known = values.get(match[1])
+        return None if known is None else known.replace(match[3], match[4], _times(match[2]))
+    return values.get(inner)
+
+
+def _times(sign: str) -> int:
+    return -1 if sign == "//" else 1
+
+
+def _cut(known: str | None, sign: str, end: str) -> str | None:
+    if known is None:
+        return None
+    return known.removeprefix(end) if sign[0] == "#" else known.removesuffix(end)
+
+
+def _in_case(known: str | None, sign: str) -> str | None:
+    if known is None:
+        return None
+    changed = known.lower() if sign[0] == "," else known.upper()
+    return changed if len(sign) > 1 else changed[:1] + known[1:]
+
+
+def printed(program: str, args: Sequence[str], given: Sequence[str]) -> str | None:
+    """Return the output of a program, without trailing line ends; None where it is unknown.
+
+    Args:
+        program: Its name.
+        args: Its arguments, all known exactly.
+        given: Its input, if it is part of the command.
+    """
+    text: str | None = None
+    if program == "echo" and not given:
+        text = _echoed(list(args))
+    elif program == "printf" and not given:
+        text = _formatted(list(args))
+    elif len(given) == 1 and program == "cat" and not args:
+        text = given[0]
+    elif len(given) == 1 and program == "rev" and not args:
+        text = "\n".join(line[::-1] for line in given[0].split("\n"))
+    elif len(given) == 1 and program == "base64" and list(args) in (["-d"], ["--decode"], ["-D"]):
+        text = _decoded(given[0])
+    return None if text is None or len(text) > _MOST else text.rstrip("\n")
+
+
+def unescaped(text: str) -> str:
+    """Resolve backslash escapes like ``printf`` and ``echo -e``."""
+    return _ESCAPE.sub(_character, text)
+
+
+def _character(match: re.Match[str]) -> str:
+    code = match[1]
+    if code[0] in "xu01234567":
+        return chr(int(code[1:], 16) if code[0] in "xu" else int(code, 8) & 0xFF)
+    return _NAMED[code]
+
+
+def _echoed(args: list[str]) -> str | None:
+    escapes = False
+    while args and re.match(r"^-[neE]+$", args[0]):
+        escapes = "e" in args.pop(0) or escapes
+    text = " ".join(args)
+    return unescaped(text) if escapes else text
+
+
+def _formatted(args: list[str]) -> str | None:
+    if args[:1] == ["--"]:
+        args = args[1:]
+    if not args or args[0].startswith("-"):
+        return None
+    form, rest = args[0], args[1:]
+    if form in {"%s", "%s\\n"} and len(rest) == 1:
+        return rest[0]
+    if form in {"%b", "%b\\n"} and len(rest) == 1:
+        return unescaped(rest[0])
+    return unescaped(form) if "%" not in form and not rest else None
+
+
+def _decoded(text: str) -> str | None:
+    try:
+        return base64.b64decode(text.strip(), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return None
+
 
 BLANK = " \t"
 ENDS_WORD = frozenset(" \t\n;&|()<>")
@@ -374,3 +568,81 @@ def assignment(raw: str, word: Word) -> tuple[str, bool, Word]:
         return "", False, word
     added = raw.partition("=")[0].endswith("+")  # appended to an unknown value
     return name, True, Word(word.text.partition("=")[2], word.opaque or added, word.bare)
+
+
+# Parser of the redirections of shell text, here-documents included.
+
+
+class RedirectReader(WordReader):
+    """A parser of redirections; base of the command reader."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._bodies: list[tuple[Simple, str, bool, bool]] = []
+
+    def _begins_redirect(self, here: str) -> bool:
+        is_both = here == "&" and self.text.startswith("&>", self.at)
+        return here in "<>" or is_both or (here.isdigit() and self._is_descriptor())
+
+    def _is_descriptor(self) -> bool:
+        end = self.at
+        while end < len(self.text) and self.text[end].isdigit():
+            end += 1
+        before = self.text[self.at - 1] if self.at else " "
+        return before in ENDS_WORD and self.text[end : end + 1] in {"<", ">"}
+
+    def _redirect(self, command: Simple) -> None:
+        start = self.at
+        while self._peek().isdigit():
+            self.at += 1
+        while self._peek() and self._peek() in "<>&|":
+            self.at += 1
+            if self.text[self.at - 1] in "<>" and self._peek() == "(":
+                self._process_substitution(command)
+                return
+        operator = self.text[start : self.at].lstrip("0123456789")
+        if operator in {"<<", "<<-"}:
+            self._here_document(command)
+            return
+        self._skip_blanks()
+        target = self._word()
+        command.redirects.append((operator, target))
+        if operator == "<<<":
+            command.given.append(target.text)
+
+    def _process_substitution(self, command: Simple) -> None:
+        self.at += 1
+        self.commands(until=")")
+        self.at += 1
+        command.words.append(Word("/dev/fd/63", opaque=True))
+
+    def _here_document(self, command: Simple) -> None:
+        strips = self._peek() == "-"
+        if strips:
+            self.at += 1
+        self._skip_blanks()
+        start = self.at
+        word = self._word()
+        if not word.text:
+            raise ShellParseError("its here-document has no end")
+        raw = self.text[start : self.at]
+        self._bodies.append((command, word.text, raw != word.text, strips))
+
+    def _read_bodies(self) -> None:
+        """Read the bodies of here-documents, and the commands substituted in them."""
+        bodies, self._bodies = self._bodies, []
+        for command, end, is_quoted, strips in bodies:
+            lines: list[str] = []
+            while True:
+                if self.at >= len(self.text):
+                    raise ShellParseError("its here-document has no end")
+                line, _, _ = self.text[self.at :].partition("\n")
+                self.at = min(len(self.text), self.at + len(line) + 1)
+                line = line.lstrip("\t") if strips else line
+                if line == end:
+                    break
+                lines.append(line)
+            body = "\n".join(lines)
+            command.given.append(body)
+            if not is_quoted and ("$(" in body or "`" in body):
+                self.commands_in(body, quoted=True)

@@ -9,7 +9,6 @@ from hermes_desktop.agent.tools.files.file_access import (
     require_unchanged,
     stamp_of,
 )
-from hermes_desktop.core.files.atomic_files import write_text_atomic
 
 MOST_LINES = 2000
 MOST_LINE = 2000
@@ -19,7 +18,7 @@ MOST_WRITTEN = 5_000_000
 
 def _read(arguments: Arguments, context: ToolContext) -> Answer:
     shown = arguments["path"]
-    lines = read_text(for_reading(shown, context), shown).split("\n")
+    lines = read_text(for_reading(shown, context)).split("\n")
     if lines and not lines[-1]:
         lines.pop()
     first = arguments.get("offset", 1)
@@ -43,23 +42,23 @@ def _write(arguments: Arguments, context: ToolContext) -> Answer:
     shown, content = arguments["path"], arguments["content"]
     if len(content) > MOST_WRITTEN:
         raise ToolError(f"That is too long ({len(content)} characters).")
-    path = for_writing(shown, context, content)
-    old = read_text(path, shown) if path.exists() else ""
+    place = for_writing(shown, context, content)
+    old = read_text(place, missing="")
     refuse_marks(old, content)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text_atomic(path, content, mode=0o644)
-    return {"written": str(path), "bytes": len(content.encode("utf-8", "replace"))}
+    context.before_write(place.path)
+    place.write(content)
+    return {"written": str(place.path), "bytes": len(content.encode("utf-8", "replace"))}
 
 
 def _patch(arguments: Arguments, context: ToolContext) -> Answer:
     shown, old, new = arguments["path"], arguments["old_string"], arguments["new_string"]
     if not old or old == new:
         raise ToolError("old_string must not be empty, nor the same as new_string.")
-    path = for_writing(shown, context, f"- {old}\n+ {new}")
+    place = for_writing(shown, context, f"- {old}\n+ {new}")
     # Permission to write a file does not include permission to read secrets in it; the answer
     # contains how often the text was found, and nothing else.
-    seen = stamp_of(path)
-    text = read_text(path, shown, exactly=True)
+    seen = stamp_of(place.path)
+    text = read_text(place, exactly=True)
     if text.count("\r\n") == text.count("\n") > 0:  # the model was shown lines without CR
         old, new = (each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (old, new))
     count = text.count(old)
@@ -71,9 +70,9 @@ def _patch(arguments: Arguments, context: ToolContext) -> Answer:
     if len(changed) > MOST_WRITTEN:
         raise ToolError("The file would become too long.")
     refuse_marks(text, changed)
-    require_unchanged(path, shown, seen)
-    write_text_atomic(path, changed, mode=0o644)
-    return {"written": str(path), "replaced": count}
+    context.before_write(place.path)
+    place.write(changed, lambda: require_unchanged(place.path, shown, seen))
+    return {"written": str(place.path), "replaced": count}
 
 
 _PATH = {"type": "string", "description": "Path, absolute or from the working folder."}

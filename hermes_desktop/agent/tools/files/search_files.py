@@ -1,18 +1,21 @@
 """``search_files``: by name, or by content."""
 
+import contextlib
 import fnmatch
 import os
 import re
 import shutil
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from hermes_desktop.agent.tools.base import Answer, Arguments, Tool, ToolContext, ToolError
-from hermes_desktop.agent.tools.danger.danger_paths import Places, holds_secrets
-from hermes_desktop.agent.tools.files.file_access import for_reading
+from hermes_desktop.agent.tools.danger.danger_paths import Places, holds_secrets, is_forbidden
+from hermes_desktop.agent.tools.files.file_access import FilePlace, for_reading
 from hermes_desktop.core.processes.child_process import run_bounded
 
 MOST_LOOKED_AT = 200_000
+_DESCRIPTORS = Path("/proc/self/fd")
 _SECONDS = 30.0
 _LONGEST = 300
 _FOUND = re.compile(r"(?P<path>[^\0]++)\0(?P<line>[^\n]*)\n?")
@@ -20,24 +23,43 @@ _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".mypy_cac
 
 
 def _search(arguments: Arguments, context: ToolContext) -> Answer:
-    folder = for_reading(arguments.get("path", "."), context)
-    if not folder.exists():
+    place = for_reading(arguments.get("path", "."), context)
+    if not place.path.exists():
         raise ToolError("There is no such folder.")
-    if not folder.is_dir() and not folder.is_file():
+    if not place.path.is_dir() and not place.path.is_file():
         raise ToolError("It is neither a folder nor a plain file.")
     limit = arguments.get("limit", 50)
     by_name = arguments.get("target", "content") == "files"
-    found = (
-        _names(folder, arguments["pattern"], context)
-        if by_name
-        else _lines(folder, arguments, context)
-    )
-    shown: list[str] = []
-    for each in found:
-        if len(shown) >= limit:
-            return {"matches": shown, "more": True}
-        shown.append(each)
-    return {"matches": shown}
+    with _held(place) as start:
+        found = (
+            _names(start, place, arguments["pattern"], context)
+            if by_name
+            else _lines(start, place, arguments, context)
+        )
+        shown = list(islice(found, limit + 1))
+    return {"matches": shown[:limit], "more": True} if len(shown) > limit else {"matches": shown}
+
+
+@contextlib.contextmanager
+def _held(place: FilePlace) -> Iterator[str]:
+    """Give a path to the folder that was assessed, which stays the same one during the search.
+
+    Elsewhere than on Linux, and for a single file, that is its own path.
+    """
+    if not _DESCRIPTORS.is_dir() or not place.path.is_dir():
+        yield str(place.path)
+        return
+    with place.opened() as folder:
+        descriptor = folder.open(place.inside, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/{os.getpid()}/fd/{descriptor}/"
+    finally:
+        os.close(descriptor)
+
+
+def _shown(found: str, start: str, place: FilePlace) -> str:
+    """Return the path of something found, as a path of the folder that was asked for."""
+    return str(place.path / found[len(start) :].lstrip("/")) if found != start else str(place.path)
 
 
 def _places(context: ToolContext) -> Places:
@@ -45,19 +67,21 @@ def _places(context: ToolContext) -> Places:
     return Places(setup.cwd, setup.user_home, setup.home)
 
 
-def _names(folder: Path, pattern: str, context: ToolContext) -> Iterator[str]:
+def _names(start: str, place: FilePlace, pattern: str, context: ToolContext) -> Iterator[str]:
     looked = 0
-    for parent, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(start):
         folders[:] = sorted(each for each in folders if each not in _SKIPPED)
         for name in sorted(files):
             looked += 1
             if context.cancel.is_set() or looked > MOST_LOOKED_AT:
                 return
             if fnmatch.fnmatchcase(name, pattern):
-                yield str(Path(parent, name))
+                yield _shown(os.path.join(parent, name), start, place)  # noqa: PTH118 - "/" stays
 
 
-def _lines(folder: Path, arguments: Arguments, context: ToolContext) -> Iterator[str]:
+def _lines(
+    start: str, place: FilePlace, arguments: Arguments, context: ToolContext
+) -> Iterator[str]:
     """Yield matching lines. A child process searches: a bad pattern would block this one."""
     program = shutil.which("grep", path=context.setup.environ.get("PATH"))
     if program is None:
@@ -73,7 +97,7 @@ def _lines(folder: Path, arguments: Arguments, context: ToolContext) -> Iterator
     if arguments.get("file_glob"):
         command.append(f"--include={arguments['file_glob']}")
     ended = run_bounded(
-        [*command, "-e", arguments["pattern"], "--", str(folder)],
+        [*command, "-e", arguments["pattern"], "--", start],
         environ=context.setup.environ,
         cwd=context.setup.cwd,
         timeout_s=_SECONDS,
@@ -87,10 +111,11 @@ def _lines(folder: Path, arguments: Arguments, context: ToolContext) -> Iterator
     places = _places(context)
     # A NUL ends each path: it may contain colons and line ends, which must not hide it.
     for found in _FOUND.finditer(ended.out.decode("utf-8", "replace")):
-        if not holds_secrets(found["path"], places):
+        path = _shown(found["path"], start, place)
+        if not holds_secrets(path, places) and not is_forbidden(path, places):
             # Half a secret, cut off here, would not be recognized as one.
             line = context.setup.clean(found["line"][: 4 * _LONGEST])
-            yield f"{found['path']}:{line[:_LONGEST]}"
+            yield f"{path}:{line[:_LONGEST]}"
 
 
 SEARCH_FILES = Tool(

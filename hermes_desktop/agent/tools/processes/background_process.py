@@ -8,9 +8,11 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+from hermes_desktop.agent.sandbox.launching import Launch
 from hermes_desktop.agent.tools.processes.process_output import KeptOutput
 from hermes_desktop.core.processes import process_tree
 
@@ -31,10 +33,11 @@ class BackgroundProcess:
 
     It runs until nothing of what it has started is alive any more.
 
+    It is started by the thread that watches it, because the kernel ends a sandboxed command
+    together with the thread that started it.
+
     Args:
-        argv: Program and arguments.
-        environ: Its environment.
-        cwd: Its working directory.
+        opening: Returns the context in which it is started and runs.
         ended: Called on the watching thread when it has ended.
 
     Attributes:
@@ -48,10 +51,8 @@ class BackgroundProcess:
 
     def __init__(
         self,
-        argv: list[str],
+        opening: Callable[[], AbstractContextManager[Launch]],
         *,
-        environ: Mapping[str, str],
-        cwd: Path,
         ended: Callable[["BackgroundProcess"], object],
     ) -> None:
         self.mark = process_tree.new_mark()
@@ -62,23 +63,17 @@ class BackgroundProcess:
         self._ended = ended
         self._over = threading.Event()
         self._input = threading.Lock()
-        self._process = subprocess.Popen(  # noqa: S603 - the gate has judged it
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=process_tree.marked(environ, self.mark),
-            cwd=cwd,
-            start_new_session=True,
-        )
-        self._since = process_tree.began(self._process.pid)
-        self._watching = threading.Thread(
-            target=self._watch, name=f"background {self._process.pid}", daemon=True
-        )
+        self._opening = opening
+        self._failure: BaseException | None = None
+        self._started, self._may_read = threading.Event(), threading.Event()
+        threading.Thread(target=self._run, name="background command", daemon=True).start()
+        self._started.wait()
+        if self._failure is not None:
+            raise self._failure
 
     def watch(self) -> None:
         """Start reading its output."""
-        self._watching.start()
+        self._may_read.set()
 
     @property
     def pid(self) -> int:
@@ -137,8 +132,17 @@ class BackgroundProcess:
         """Send the signal that asks programs to end."""
         self.killed = True
         if self._process.returncode is None:
-            with contextlib.suppress(OSError):
-                os.killpg(self.pid, signal.SIGTERM)
+            for group in self._groups():
+                with contextlib.suppress(OSError):
+                    os.killpg(group, signal.SIGTERM)
+
+    def _groups(self) -> tuple[int, ...]:
+        """Return the groups that a polite signal goes to; bubblewrap would end all at once."""
+        if self._is_wrapped:
+            with contextlib.suppress(OSError, ValueError):
+                children = Path(f"/proc/{self.pid}/task/{self.pid}/children")
+                return tuple(map(int, children.read_text(encoding="ascii").split()))
+        return (self.pid,)
 
     def end(self) -> None:
         """Kill all of it. Blocks for milliseconds."""
@@ -154,6 +158,33 @@ class BackgroundProcess:
         self._over.wait(POLITE_S)
 
     # ------------------------------------------------------------------------- the watching thread
+
+    def _run(self) -> None:
+        try:
+            with self._opening() as launched:
+                self._start(launched)
+                self._started.set()
+                self._may_read.wait()
+                self._watch()
+        except BaseException as error:
+            if self._started.is_set():
+                raise
+            self._failure = error
+            self._started.set()
+
+    def _start(self, launched: Launch) -> None:
+        self._is_wrapped = launched.is_wrapped
+        self._process = subprocess.Popen(  # noqa: S603 - the gate has judged it
+            launched.argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=process_tree.marked(launched.environ, self.mark),
+            cwd=launched.cwd,
+            start_new_session=True,
+            pass_fds=launched.descriptors,
+        )
+        self._since = process_tree.began(self._process.pid)
 
     def _watch(self) -> None:
         try:

@@ -5,10 +5,14 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from hermes_desktop.agent.sandbox.grants import Hold, Level
+from hermes_desktop.agent.sandbox.launching import Launch
+from hermes_desktop.agent.sandbox.sandbox import Plan
 from hermes_desktop.agent.tools.asking.moved_keys import ChatKeyAliases
 from hermes_desktop.agent.tools.processes.background_process import POLITE_S, BackgroundProcess
 from hermes_desktop.agent.tools.processes.process_output import Excerpt
@@ -60,6 +64,7 @@ class Wanted:
     Attributes:
         argv: Program and arguments.
         command: The same for the user, without secrets.
+        plan: How it runs in the sandbox; None: as it is.
     """
 
     session_key: str
@@ -69,6 +74,13 @@ class Wanted:
     environ: Mapping[str, str]
     cwd: Path
     notify: bool = False
+    plan: Plan | None = None
+
+    def open(self) -> AbstractContextManager[Launch]:
+        """Return the context in which it is started and runs."""
+        if self.plan is None:
+            return nullcontext(Launch(self.argv, self.environ, self.cwd))
+        return self.plan.open(self.argv, self.environ, lingers=True)
 
 
 @dataclass(slots=True)
@@ -131,9 +143,7 @@ class ProcessTable:
             ours = [e for e in running if self._is_of(e, wanted.session_key)]
             if self._closed or len(ours) >= MOST_PER_CHAT or len(running) >= MOST_TOGETHER:
                 raise _too_many(closed=self._closed)
-            process = BackgroundProcess(
-                list(wanted.argv), environ=wanted.environ, cwd=wanted.cwd, ended=self._ended
-            )
+            process = BackgroundProcess(wanted.open, ended=self._ended)
             kept = _Kept(wanted, process, f"proc_{secrets.token_hex(6)}", self._clock.time())
             self._kept[kept.id] = kept
             self._forget_old()
@@ -165,6 +175,13 @@ class ProcessTable:
     def find(self, process_id: str) -> ProcessInfo | None:
         """Return the process with this id, if any."""
         return next((each for each in self.listed() if each.id == process_id), None)
+
+    def hold(self, process_id: str) -> Hold:
+        """Return how firmly a process is held; an unknown one is not held."""
+        kept = self._kept.get(process_id)
+        if kept is None or kept.wanted.plan is None:
+            return Hold(Level.NONE, "runs without a sandbox")
+        return kept.wanted.plan.hold
 
     def has_active(self, session_key: str) -> bool:
         """Return whether a process runs for a chat."""

@@ -2,9 +2,9 @@
 
 import shlex
 import sys
-from pathlib import Path
 from typing import Any
 
+from hermes_desktop.agent.sandbox.sandbox import Plan
 from hermes_desktop.agent.tools.base import STOPPED, Answer, Arguments, Tool, ToolContext, ToolError
 from hermes_desktop.agent.tools.processes.process_table import ProcessInfo, ProcessTable, Wanted
 from hermes_desktop.core.errors import BusyError
@@ -18,7 +18,7 @@ _ACTIONS = ("list", "poll", "wait", "kill", "write", "submit", "close")
 
 
 def start_in_background(
-    command: str, shell: str, folder: Path, context: ToolContext, *, notify: bool
+    command: str, shell: str, plan: Plan, context: ToolContext, *, notify: bool
 ) -> Answer:
     """Start a command that the gate has approved; return the answer for the model.
 
@@ -32,8 +32,9 @@ def start_in_background(
         argv=(shell, "-c", command),
         command=setup.clean(" ".join(command.split())),
         environ=setup.environ,
-        cwd=folder,
+        cwd=plan.cwd,
         notify=notify,
+        plan=plan,
     )
     try:
         started = table.start(wanted)
@@ -136,7 +137,7 @@ def _write(
     if data:
         # A shell that waits for input runs whatever it receives.
         told = f"printf %s {shlex.quote(data)} | (\n{info.command}\n)"
-        context.gate.command(told, context.session_id, context.cancel)
+        context.gate.command(told, context.session_id, context.cancel, table.hold(info.id))
     if not table.write(info.id, data, close=action == "close"):
         raise ToolError("It does not run any more, or does not read.")
     return {"status": "ok", "written": len(data)}

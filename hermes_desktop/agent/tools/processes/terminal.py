@@ -3,7 +3,10 @@
 import shutil
 import signal
 from pathlib import Path
+from typing import Any
 
+from hermes_desktop.agent.sandbox.grants import Level
+from hermes_desktop.agent.sandbox.hints import what_was_missing
 from hermes_desktop.agent.tools.base import (
     STOPPED,
     Answer,
@@ -26,25 +29,39 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
     if not command.strip():
         raise ToolError("The command is empty.")
     folder = _folder(arguments, context)
-    context.gate.command(_placed(command, folder, context), context.session_id, context.cancel)
+    plan = setup.sandbox.plan(context.session_id, folder)
+    told = _placed(command, folder, context)
+    context.gate.command(told, context.session_id, context.cancel, plan.hold)
+    context.before_command()
     shell = shutil.which("bash", path=setup.environ.get("PATH")) or "/bin/sh"
     if arguments.get("background"):
         notify = bool(arguments.get("notify_on_complete"))
-        return start_in_background(command, shell, folder, context, notify=notify)
+        return start_in_background(command, shell, plan, context, notify=notify)
     timeout = float(arguments.get("timeout", min(setup.terminal_timeout_s, LONGEST_S)))
     environ = setup.environ if setup.processes is None else setup.processes.covered(setup.environ)
-    ended = run_bounded(
-        [shell, "-c", command],
-        environ=environ,
-        cwd=folder,
-        timeout_s=timeout,
-        most_bytes=4 * MOST_OUTPUT,
-        end_bytes=2 * MOST_OUTPUT,
-        given_up=context.cancel.is_set,
-    )
+    with plan.open([shell, "-c", command], environ) as launched:
+        ended = run_bounded(
+            launched.argv,
+            environ=launched.environ,
+            cwd=launched.cwd,
+            timeout_s=timeout,
+            most_bytes=4 * MOST_OUTPUT,
+            end_bytes=2 * MOST_OUTPUT,
+            given_up=context.cancel.is_set,
+            descriptors=launched.descriptors,
+        )
+        denied = launched.denied()
     # Half a secret, cut off here, would not be recognized as one.
     output = setup.clean((ended.out + ended.err).decode("utf-8", "replace"))
-    answer = {"output": _shortened(output), "exit_code": ended.code, "error": None}
+    answer: dict[str, Any] = {
+        "output": _shortened(output),
+        "exit_code": ended.code,
+        "error": None,
+    }
+    if ended.code and plan.hold.level is not Level.NONE:
+        missing = what_was_missing(output, plan.grant, setup.sandbox.homes, denied)
+        if missing:
+            answer["not_granted"] = [f"{each.kind} {each.value}" for each in missing]
     if context.cancel.is_set():
         answer["error"] = STOPPED
     elif ended.timed_out:

@@ -57,13 +57,13 @@ def tip_words(used: ContextUsed) -> str:
     """Return an explanation of the usage, one sentence per line."""
     lines = [f"{whole_words(used)}."]
     if used.about:
-        lines.append("Estimated from what is stored; the model counts with the next reply.")
+        lines.append("This is an estimate. The next reply brings the exact number.")
     if not used.context_length:
-        lines.append("How much the model can be told is not known.")
+        lines.append("The size of the model's context window is not known.")
     if not used.threshold:
-        lines.append("Sessions are not shortened by themselves: the settings say so.")
+        lines.append("Automatic compression is off in the settings.")
     elif is_near(used):
-        lines.append("The earlier part will be summarised soon; nothing is deleted.")
+        lines.append("The earlier part will be summarized soon. Nothing is deleted.")
     return "\n".join(lines)
 
 

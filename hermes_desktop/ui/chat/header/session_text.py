@@ -63,7 +63,7 @@ def tip_of(session: SessionSummary, used: ContextUsed | None, answering: str) ->
         lines.append(f"{whole_words(used)}.")
     spent = tokens_text(session.input_tokens + session.output_tokens)
     if spent:
-        lines.append(f"Altogether {spent} were read and written.")
+        lines.append(f"{spent} read and written in total.")
     return "\n".join(lines)
 
 

@@ -26,9 +26,9 @@ from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_16, SPACE_24, Theme
 
 if TYPE_CHECKING:
+    from hermes_desktop.core.usage import ModelUsage
     from hermes_desktop.services.agents.session_figures import SessionStatistics, SessionUsage
     from hermes_desktop.state.records.records import SessionSummary
-    from hermes_desktop.state.sessions.session_usage import ModelUsage
 
 _BAR = 6
 _WIDTH = 520

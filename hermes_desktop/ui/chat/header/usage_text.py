@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from hermes_desktop.agent.usage import task_label
-from hermes_desktop.state.sessions.session_usage import Cost, ModelUsage, cost_of
+from hermes_desktop.core.usage import Cost, ModelUsage, cost_of, task_label
 from hermes_desktop.ui.chat.header.context_text import short_tokens
 
 _SMALL_USD = 0.01
@@ -43,7 +42,7 @@ def share_words(usage: ModelUsage) -> str:
 def total_words(models: Sequence[ModelUsage], parts: int) -> str:
     """Return one line about the total usage."""
     if not models:
-        return "Nothing was counted in this session."
+        return "No usage was recorded in this session."
     tokens = sum(each.tokens for each in models)
     calls = sum(each.calls for each in models)
     cost = cost_text(cost_of(models))

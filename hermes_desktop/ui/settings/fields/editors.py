@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from hermes_desktop.ui.settings.fields.field_text import unset_words
+from hermes_desktop.core.text.capitals import capitalized
+from hermes_desktop.ui.settings.fields.field_text import plain, unset_words
 from hermes_desktop.ui.widgets.line_room import set_text_margins
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class ChoiceEditor(Editor):
             self._words.insert(0, "")
         for word in self._words:
             meaning = (option.choices or {}).get(word, unset_words(option))
-            self.box.addItem(_first_up(meaning) if meaning else word, word)
+            self.box.addItem(capitalized(plain(meaning)) if meaning else word, word)
         longest = max(map(len, map(self.box.itemText, range(self.box.count()))), default=0)
         self.wide = longest > 30  # noqa: PLR2004 - what fits into the width of a choice
         self.box.setSizeAdjustPolicy(
@@ -239,7 +240,3 @@ def _is_step_key(event: QEvent) -> bool:
         event.ignore()
         return True
     return False
-
-
-def _first_up(text: str) -> str:
-    return text[:1].upper() + text[1:]

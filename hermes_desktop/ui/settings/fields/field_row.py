@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QColor, QFont, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QHBoxLayout,
@@ -20,7 +20,7 @@ from hermes_desktop.ui.settings.fields.editors import Editor, YesNoEditor, make_
 from hermes_desktop.ui.settings.fields.field_notes import FieldNotes
 from hermes_desktop.ui.settings.fields.field_text import (
     given_of,
-    help_words,
+    help_parts,
     ignored_words,
     label_parts,
     lock_reason,
@@ -76,7 +76,10 @@ class FieldRow(QWidget):
         self._differs = False
         parts = label_parts(self.option)
         self.label = LeadingLabel(parts.what)
-        self.about = SecondaryLabel(theme, help_words(self.option, said))
+        line, rest = help_parts(self.option, said)
+        self.about = SecondaryLabel(theme, line, parent=self)
+        self.more = SecondaryLabel(theme, rest, parent=self)
+        self.explain = QToolButton(self)
         self.unit: SecondaryLabel | None = None
         if self.option.kind in {"number", "whole_number"}:
             self.unit = SecondaryLabel(theme, parts.unit)
@@ -158,6 +161,7 @@ class FieldRow(QWidget):
         changed = self.tr("The default is {value}.").format(value=default)
         words = (
             self.about.text(),
+            self.more.text(),
             unit,
             range_words(self.option),
             changed if self._differs else "",
@@ -173,6 +177,7 @@ class FieldRow(QWidget):
         self.editor.typed.connect(self._typed)
         self.editor.widget.installEventFilter(self)
         self.reset.clicked.connect(self._reset)
+        self.explain.toggled.connect(self.more.setVisible)
         self.notes.mine_wanted.connect(lambda: self._draft.resolve_with_edit(self.key))
         self.notes.theirs_wanted.connect(lambda: self._draft.drop(self.key))
         self._theme.changed.connect(self._colour)
@@ -192,6 +197,11 @@ class FieldRow(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.FocusOut:
             self._draft.end_typing()
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            shift = event.modifiers() == Qt.KeyboardModifier.ShiftModifier
+            if shift and event.key() == Qt.Key.Key_F1 and self.more.text():
+                self.explain.toggle()
+                return True
         return super().eventFilter(watched, event)
 
     @override
@@ -240,6 +250,9 @@ class FieldRow(QWidget):
                 )
             )
         )
+        more = self.tr("More about “{name}”").format(name=name)
+        self.explain.setToolTip(f"{more} (Shift+F1)")
+        self.explain.setAccessibleName(more)
         if words := range_words(self.option):
             self.editor.widget.setToolTip(words)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -262,9 +275,11 @@ class FieldRow(QWidget):
         column.setContentsMargins(SPACE_16, SPACE_12, SPACE_16, SPACE_12)
         column.setSpacing(SPACE_4)
         column.addLayout(self._head)
-        column.addWidget(self.about)
-        if not self.about.text():
-            self.about.hide()
+        if self.about.text():
+            column.addLayout(self._help())
+            column.addWidget(self.more)
+        self.more.hide()
+        self.explain.setVisible(bool(self.more.text()))
         if self.editor.wide:
             control.addWidget(self.editor.widget, 1)
             column.addSpacing(SPACE_4)
@@ -276,6 +291,20 @@ class FieldRow(QWidget):
             self._head.addLayout(control)
         control.addWidget(self.reset)
         column.addWidget(self.notes)
+
+    def _help(self) -> QHBoxLayout:
+        """Return the line of help, with a button that opens the rest where there is more."""
+        line = QHBoxLayout()
+        line.setSpacing(SPACE_8)
+        line.addWidget(self.about, 1)
+        if self.more.text():
+            self.explain.setText("?")
+            self.explain.setCheckable(True)
+            self.explain.setAutoRaise(True)
+            # Tab goes from field to field; Shift+F1 in the field does the same.
+            self.explain.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+            line.addWidget(self.explain, 0, Qt.AlignmentFlag.AlignTop)
+        return line
 
 
 def heading(text: str) -> QLabel:

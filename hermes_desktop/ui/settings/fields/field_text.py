@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hermes_desktop.core.text.capitals import capitalized
 from hermes_desktop.settings.options import EFFECT_WORDS
 from hermes_desktop.ui.words.source_names import source_name
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.settings.saving.draft import Edit
 
 _UNIT = re.compile(r"^(?P<what>.+?) \((?P<unit>[a-z ]{1,14})\)$")
+_FIRST_SENTENCE = re.compile(r"(?P<first>.+?[.!?])(?: (?P<rest>(?=[A-Z“]).+))?")
 _MOST_LISTED = 3
 _KINDS = {
     "dm": "Direct messages",
@@ -35,16 +37,16 @@ class LabelParts(NamedTuple):
 
 def label_parts(option: Option) -> LabelParts:
     """Return subject, name and unit of the label; subject and unit may be empty."""
-    who, colon, what = option.label.partition(": ")
+    who, colon, what = option.title.partition(": ")
     if not colon:
-        who, what = "", option.label
+        who, what = "", option.title
     if option.platform and who:
         who = source_name(option.platform)
     who = _rule_of(option.key) or who
     found = _UNIT.match(what) if option.kind in {"number", "whole_number"} else None
     unit = found["unit"] if found else ""
     what = found["what"] if found else what
-    return LabelParts(_first_up(who), _first_up(what), unit)
+    return LabelParts(capitalized(who), capitalized(what), unit)
 
 
 def given_of(option: Option, value: Any) -> Any:
@@ -90,6 +92,12 @@ def help_words(option: Option, said: Collection[str] = ()) -> str:
     return plain(" ".join(filter(None, (option.help, consequence))))
 
 
+def help_parts(option: Option, said: Collection[str] = ()) -> tuple[str, str]:
+    """Return the first sentence of the description, and the rest, which is shown on request."""
+    found = _FIRST_SENTENCE.fullmatch(help_words(option, said))
+    return (found["first"], found["rest"] or "") if found else ("", "")
+
+
 def range_words(option: Option) -> str:
     """Return the allowed range of a number in a few words; "" for no limits."""
     if option.kind not in {"number", "whole_number"}:
@@ -111,8 +119,8 @@ def origin_words(view: SettingView) -> str:
         line = f", line {view.line}" if view.line else ""
         stored = " ".join(str(view.stored).split())[:40]
         return (
-            f"The file holds “{stored}”{line}, which makes no sense: {plain(view.problem)} "
-            f"Until then {value_words(view.option, view.value)} counts."
+            f"The file holds “{stored}”{line}, which is not valid: {plain(view.problem)} "
+            f"Until then {value_words(view.option, view.value)} is used."
         )
     if view.source == "config.yaml":
         elsewhere = f" ({view.place})" if view.place != view.key else ""
@@ -121,7 +129,7 @@ def origin_words(view: SettingView) -> str:
         return f"From gateway.json ({view.place}); a value set here overrides it"
     if view.source in {"environment", ".env"} and not lock_reason(view):
         return f"From {view.place} in {_variable_place(view)}; a value set here overrides it"
-    return {"settings.yaml": "Set here", "system": "As the system says"}.get(view.source, "")
+    return {"settings.yaml": "Set here", "system": "Set in the system"}.get(view.source, "")
 
 
 def twice_words(key: str, lines: Sequence[int]) -> str:
@@ -130,14 +138,12 @@ def twice_words(key: str, lines: Sequence[int]) -> str:
         return ""
     where = ", ".join(map(str, lines))
     noun = "line" if len(lines) == 1 else "lines"
-    return f"“{key}” stands in {noun} {where}, too; only the last one counts"
+    return f"“{key}” is also in {noun} {where}; only the last one is used"
 
 
 def ignored_words(view: SettingView) -> str:
     """Return a note on values in the file that another key overrules; "" without any."""
-    return "\n".join(
-        f"“{key}”, line {line}, does not count beside it" for key, line in view.ignored
-    )
+    return "\n".join(f"“{key}”, line {line}, is ignored" for key, line in view.ignored)
 
 
 def effect_words(option: Option) -> str:
@@ -193,7 +199,3 @@ def _rule_of(key: str) -> str:
     if kind == "reset_by_type":
         return kind_name(name)
     return source_name(name) if kind == "reset_by_platform" else ""
-
-
-def _first_up(text: str) -> str:
-    return text[:1].upper() + text[1:]

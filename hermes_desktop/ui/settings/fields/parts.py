@@ -22,12 +22,22 @@ if TYPE_CHECKING:
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.errors import HermesError
     from hermes_desktop.services.assembly.desktop_services import DesktopServices
-    from hermes_desktop.services.settings.settings_book import Change
+    from hermes_desktop.services.settings.settings_repository import Change
     from hermes_desktop.services.settings.settings_service import Applied
     from hermes_desktop.ui.settings.saving.draft import Draft
     from hermes_desktop.ui.widgets.async_slots import AsyncSlots
     from hermes_desktop.ui.widgets.event_bridge import EventBridge
     from hermes_desktop.ui.widgets.theme import Theme
+
+# ------------------------------------------------------------------------------
+# Names of the settings pages, for search hits and the remembered page of a home.
+
+GENERAL = "general"
+ASSISTANT = "assistant"
+SESSIONS = "sessions"
+PLATFORMS = "platforms"
+PRIVACY = "privacy"
+OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)

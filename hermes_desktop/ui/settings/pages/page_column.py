@@ -100,11 +100,16 @@ class PageColumn(QScrollArea):
         self._grow(math.inf)
 
     def _grow(self, for_s: float) -> None:
-        """Build the page from the top for a limited time, so that a long page appears at once."""
+        """Build the page from the top, at least one step and for a limited time.
+
+        So a long page appears at once.
+        """
         until = time.monotonic() + for_s
-        while self._growing and time.monotonic() < until:
+        while self._growing:
             if not self._growing[0].grow():
                 del self._growing[0]
+            if time.monotonic() >= until:
+                break
         if not self._growing:
             self._more.stop()
         if self.isVisible():

@@ -8,18 +8,45 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from hermes_desktop.ui.settings.fields.options_part import OptionsPart
 from hermes_desktop.ui.settings.fields.parts import Pending
-from hermes_desktop.ui.settings.page_table import PAGES, entry_of, page_of
+from hermes_desktop.ui.settings.page_table import (
+    PAGES,
+    SECTION_PAGES,
+    SECTION_TITLES,
+    entry_of,
+    page_of,
+)
 from hermes_desktop.ui.settings.pages.page_column import PageColumn
-from hermes_desktop.ui.settings.pages.page_content import make_parts
 from hermes_desktop.ui.settings.tab_order import focus_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hermes_desktop.core.errors import HermesError
+    from hermes_desktop.services.settings.settings_reading import SettingView
     from hermes_desktop.services.settings.settings_service import Applied
-    from hermes_desktop.ui.settings.fields.parts import SettingHit, SettingsContext
+    from hermes_desktop.ui.settings.fields.parts import SettingHit, SettingsContext, SettingsPart
+    from hermes_desktop.ui.settings.page_table import PageEntry
+
+# ------------------------------------------------------------------------------
+# The content of a page: its own parts around blocks generated from the declared options.
+
+
+def make_parts(entry: PageEntry, context: SettingsContext) -> list[SettingsPart]:
+    """Create all parts of a page, from top to bottom."""
+    sections: dict[str, list[SettingView]] = {name: [] for name in SECTION_PAGES}
+    for view in context.draft.views.values():
+        section = view.option.section
+        if page_of(view.option) == entry.name and section not in entry.shown_by_parts:
+            sections.setdefault(section, []).append(view)
+    generated = [
+        OptionsPart(context, SECTION_TITLES.get(name, name), found)
+        for name, found in sections.items()
+        if found
+    ]
+    above = [make(context) for make in entry.above]
+    return [*above, *generated, *(make(context) for make in entry.below)]
 
 
 class PageStack(QStackedWidget):

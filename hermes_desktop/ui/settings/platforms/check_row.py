@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hermes_desktop.services.secrets.platform_facts import PlatformFacts
-    from hermes_desktop.services.settings.settings_book import Change
+    from hermes_desktop.services.settings.settings_repository import Change
     from hermes_desktop.ui.settings.fields.parts import SettingsContext
     from hermes_desktop.ui.settings.secrets.lines import Level
 

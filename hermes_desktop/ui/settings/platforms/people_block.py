@@ -164,19 +164,19 @@ class SendersBlock(QWidget):
         return ""
 
     def _approve(self, person: Person) -> None:
-        desk = self._context.services.pairing
+        pairing = self._context.services.pairing
         words = self.tr("{name} can now write on {place}.")
 
         def undo() -> None:
             revoked = self.tr("{name} can no longer write on {place}.")
-            self._start(desk.revoke(person.platform, person.user_id), person, revoked, None)
+            self._start(pairing.revoke(person.platform, person.user_id), person, revoked, None)
 
-        self._start(desk.approve(person.platform, person.entry_id), person, words, undo)
+        self._start(pairing.approve(person.platform, person.entry_id), person, words, undo)
 
     def _deny(self, person: Person) -> None:
-        desk = self._context.services.pairing
+        pairing = self._context.services.pairing
         words = self.tr("Access denied for {name}. They can ask again.")
-        self._start(desk.deny(person.platform, person.entry_id), person, words, None)
+        self._start(pairing.deny(person.platform, person.entry_id), person, words, None)
 
     def _revoke(self, person: Person) -> None:
         self._context.slots.start(self._ask_and_revoke(person), doing=self.tr("Revoking access"))

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QToolButton, QWidget
 from typing_extensions import override
 
-from hermes_desktop.services.settings.settings_book import Change
+from hermes_desktop.services.settings.settings_repository import Change
 from hermes_desktop.ui.settings.platforms.people_block import padded
 from hermes_desktop.ui.settings.platforms.platform_body import PlatformBody
 from hermes_desktop.ui.settings.platforms.platform_state import health_line, trouble_level
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hermes_desktop.core.errors import HermesError
     from hermes_desktop.core.events import GatewayStatusChanged
     from hermes_desktop.services.secrets.platform_facts import PlatformFacts
-    from hermes_desktop.services.secrets.secrets_book import SecretView
+    from hermes_desktop.services.secrets.secrets_repository import SecretView
     from hermes_desktop.services.settings.platform_settings import PlatformSettings
     from hermes_desktop.ui.settings.fields.parts import SettingsContext
     from hermes_desktop.ui.settings.platforms.people_block import SendersBlock

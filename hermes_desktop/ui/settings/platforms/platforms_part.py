@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS, PlatformFacts
 from hermes_desktop.services.settings.platform_settings import PlatformSettings
-from hermes_desktop.settings.secret_states import SecretStoreError
+from hermes_desktop.settings.secrets import SecretStoreError
+from hermes_desktop.ui.gateway.gateway_protocols import Person
 from hermes_desktop.ui.settings.fields.field_row import FieldRow, heading
 from hermes_desktop.ui.settings.fields.parts import (
     Pending,
@@ -18,12 +20,11 @@ from hermes_desktop.ui.settings.fields.parts import (
     SettingsContext,
     SettingsPart,
 )
-from hermes_desktop.ui.settings.platforms.people_feed import SendersFeed
 from hermes_desktop.ui.settings.platforms.platform_card import PlatformCard
 from hermes_desktop.ui.settings.platforms.platform_state import health_of
-from hermes_desktop.ui.settings.secrets.field_desk import SecretFieldController
 from hermes_desktop.ui.settings.secrets.lines import MessageLine, WaitLine
 from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands
+from hermes_desktop.ui.settings.secrets.secret_field_controller import SecretFieldController
 from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
 from hermes_desktop.ui.widgets.age_timer import RelativeTimeTimer
 from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel
@@ -38,8 +39,58 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QHideEvent, QShowEvent
 
     from hermes_desktop.services.settings.settings_service import Applied
+    from hermes_desktop.ui.settings.fields.parts import SettingsContext
     from hermes_desktop.ui.settings.secrets.secret_commands import SecretOutcome
     from hermes_desktop.ui.settings.secrets.secret_field import SecretField
+
+# ------------------------------------------------------------------------------
+# The feed of pairing requests and paired senders, read again on every change.
+
+
+class SendersFeed(QObject):
+    """Reads the lists of the pairing service. Main thread only.
+
+    Args:
+        context: Context of the settings.
+        parent: Qt parent.
+
+    Signals:
+        read: :attr:`waiting` and :attr:`let_in` are up to date.
+    """
+
+    read = Signal()
+
+    def __init__(self, context: SettingsContext, parent: QObject) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._reading = False
+        self._again = False
+        self.waiting: list[Person] = []
+        self.let_in: list[Person] = []
+        context.bridge.pairing_changed.connect(lambda _: self.refresh())
+
+    def refresh(self) -> None:
+        """Read again; calls during a read result in one more read."""
+        if self._reading:
+            self._again = True
+            return
+        self._reading = True
+        self._context.slots.start(self._read(), doing=self.tr("Loading people"))
+
+    async def _read(self) -> None:
+        pairing, now = self._context.services.pairing, self._context.clock.time()
+        try:
+            self.waiting = [Person.waiting(each, now) for each in await pairing.pending()]
+            self.let_in = [Person.paired(each) for each in await pairing.approved()]
+        except Exception:
+            self._reading = False
+            raise
+        self._reading = False
+        self.read.emit()
+        if self._again:
+            self._again = False
+            self.refresh()
+
 
 PAGE = "platforms"
 _MOST_NAMED = 30
@@ -55,7 +106,7 @@ class PlatformsPart(SettingsPart):
         self.feed = SecretsFeed(context, self)
         self.people = SendersFeed(context, self)
         self.commands = SecretCommands(context, self)
-        self.desk = SecretFieldController(self._fields, self.feed, self.commands, self)
+        self.field_controller = SecretFieldController(self._fields, self.feed, self.commands, self)
         self.cards: dict[str, PlatformCard] = {}
         self._standings: Mapping[str, PlatformSettings] = {}
         self._added: list[str] = []
@@ -122,7 +173,7 @@ class PlatformsPart(SettingsPart):
     @override
     def saved(self, applied: Applied) -> None:
         del applied
-        self.desk.saved()
+        self.field_controller.saved()
         for card in self.cards.values():
             card.saved()
         self.refresh()
@@ -130,9 +181,9 @@ class PlatformsPart(SettingsPart):
     @override
     def show_error(self, key: str, error: HermesError) -> bool:
         if isinstance(error, SecretStoreError) and not key:
-            names = self.desk.keyring_failed(error)
+            names = self.field_controller.keyring_failed(error)
         else:
-            names = [key] if self.desk.refused(key, error) else []
+            names = [key] if self.field_controller.refused(key, error) else []
         for card in self.cards.values():
             wrong = key == card.facts.switch_key and bool(card.changes())
             if wrong:
@@ -144,7 +195,9 @@ class PlatformsPart(SettingsPart):
 
     @override
     def set_saving(self, *, saving: bool) -> None:
-        self.desk.wait_for(self.tr("Checking the platform and the keyring") if saving else "")
+        self.field_controller.wait_for(
+            self.tr("Checking the platform and the keyring") if saving else ""
+        )
 
     @override
     def focus_key(self, key: str) -> bool:
@@ -294,7 +347,7 @@ class PlatformsPart(SettingsPart):
         card.grown.connect(lambda: self._grown(card))
         card.pending_changed.connect(self.pending_changed)
         card.pending_changed.connect(self._show_status)
-        card.secret_wanted.connect(self.desk.run)
+        card.secret_wanted.connect(self.field_controller.run)
         self.cards[facts.name] = card
         return card
 
@@ -360,8 +413,8 @@ class PlatformsPart(SettingsPart):
         self.feed.over.connect(self.waiting.end)
         self.feed.broken.connect(lambda error: self.said.say("error", plain(str(error))))
         self.waiting.given_up.connect(self.waiting.end)
-        self.desk.told_elsewhere.connect(self._told)
-        self.desk.emptied.connect(self.pending_changed)
+        self.field_controller.told_elsewhere.connect(self._told)
+        self.field_controller.emptied.connect(self.pending_changed)
         context.draft.loaded.connect(self._draft_loaded)
         context.bridge.gateway_status_changed.connect(self._status_changed)
         self.people.read.connect(self._show_people)

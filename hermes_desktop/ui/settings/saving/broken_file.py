@@ -10,6 +10,7 @@ from PySide6.QtGui import QDesktopServices, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 from typing_extensions import override
 
+from hermes_desktop.core.text.capitals import capitalized
 from hermes_desktop.ui.settings.fields.field_text import plain
 from hermes_desktop.ui.widgets.notice_presenter import paint_strip
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel, heading_label
@@ -61,7 +62,7 @@ class ParseErrorNotice(QWidget):
         self.title.setText(error.title)
         kept = self.tr("Until then, settings cannot be changed here.")
         detail = error.detail.removeprefix(f"{self._file}, ")  # the title names the file
-        detail = detail[:1].upper() + detail[1:]
+        detail = capitalized(detail)
         self.detail.setText(plain(" ".join(filter(None, (detail, error.hint, kept)))))
         self.lines.hide()
         ours = self._file.name in error.title

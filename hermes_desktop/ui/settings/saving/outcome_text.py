@@ -25,7 +25,7 @@ def title_words(applied: Applied) -> str:
     if not count and (others > 0 or applied.reconnected):
         return "Saved."
     if not count:
-        return "Nothing had to be changed; the files say so already."
+        return "No changes were needed; the files already have these values."
     return "1 setting was saved." if count == 1 else f"{count} settings were saved."
 
 
@@ -40,22 +40,22 @@ def _details(applied: Applied, views: Mapping[str, SettingView]) -> Iterator[str
     for outcome in applied.reconnected:
         yield _outcome_words(outcome)
     if applied.after_restart:
-        yield f"Waits until the gateway is restarted: {names(applied.after_restart, views)}."
+        yield f"Takes effect when the gateway restarts: {names(applied.after_restart, views)}."
     if applied.other_gateway:
         yield (
-            "Waits until the other program that runs the gateway is restarted: "
+            "Takes effect when the other program that runs the gateway restarts: "
             f"{names(applied.other_gateway, views)}."
         )
     if applied.next_start:
-        yield f"Waits until Hermes Desktop is started anew: {names(applied.next_start, views)}."
+        yield f"Takes effect when Hermes Desktop restarts: {names(applied.next_start, views)}."
     for checked in applied.checked:
         if checked.answer.kind == "unreachable":
             yield (
-                f"{source_name(checked.platform)} could not be asked whether it takes the token: "
+                f"{source_name(checked.platform)} could not be reached to check the token: "
                 f"{checked.answer.words}"
             )
     if applied.trouble:
-        yield f"The gateway goes on with the settings before: {applied.trouble}"
+        yield f"The gateway keeps the previous settings: {applied.trouble}"
     yield from applied.saved.notes
 
 
@@ -92,10 +92,10 @@ def secret_words(label: str, platform: str) -> str:
 def _outcome_words(outcome: PlatformOutcome) -> str:
     name = source_name(outcome.platform)
     if outcome.left:
-        return f"{name} is not connected any more."
+        return f"{name} is disconnected."
     if outcome.ok:
-        return f"{name} was connected with it."
-    return f"{name} could not be connected with it. {outcome.words}".strip()
+        return f"{name} is connected with the new settings."
+    return f"{name} could not be connected with the new settings. {outcome.words}".strip()
 
 
 def _keys(applied: Applied) -> set[str]:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QDialog
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.settings.secret_states import SecretStoreError
+from hermes_desktop.settings.secrets import SecretStoreError
 from hermes_desktop.ui.gateway.gateway_questions import ConfirmationDialog
 from hermes_desktop.ui.settings.secrets.secret_text import (
     HERMES_LOSES_IT,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
-    from hermes_desktop.services.secrets.secrets_book import SecretPlace, SecretView
+    from hermes_desktop.services.secrets.secrets_repository import SecretPlace, SecretView
     from hermes_desktop.services.settings.settings_service import Applied
     from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
@@ -161,7 +161,7 @@ class SecretCommands(QObject):
             self.tr("It is removed from the keyring after it is read back from .env."),
         ]
         if there is not None:
-            facts.insert(0, self.tr("The current one there is overwritten."))
+            facts.insert(0, self.tr("The current value in .env is overwritten."))
         title = self.tr("Write the {name} into .env?").format(name=name)
         if not await self._agreed(
             title, self.tr("Write into .env"), facts, [there] if there is not None else []

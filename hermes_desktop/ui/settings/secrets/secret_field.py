@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hermes_desktop.services.secrets.platform_facts import SecretFacts
-    from hermes_desktop.services.secrets.secrets_book import SecretView
+    from hermes_desktop.services.secrets.secrets_repository import SecretView
     from hermes_desktop.ui.settings.secrets.lines import Level
 
 

@@ -25,7 +25,7 @@ from hermes_desktop.ui.settings.secrets.secret_text import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hermes_desktop.services.secrets.secrets_book import SecretView
+    from hermes_desktop.services.secrets.secrets_repository import SecretView
 
 Index = QModelIndex | QPersistentModelIndex
 VIEW_ROLE = int(Qt.ItemDataRole.UserRole) + 1

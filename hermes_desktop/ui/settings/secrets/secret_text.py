@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hermes_desktop.core.text.capitals import capitalized
 from hermes_desktop.ui.settings.saving.outcome_text import secret_words
 from hermes_desktop.ui.words.gateway_words import listed
 from hermes_desktop.ui.words.source_names import source_name
@@ -14,8 +15,8 @@ from hermes_desktop.ui.words.source_names import source_name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hermes_desktop.services.secrets.secrets_book import SecretPlace, SecretView, Where
-    from hermes_desktop.settings.secret_states import ReadState
+    from hermes_desktop.services.secrets.secrets_repository import SecretPlace, SecretView, Where
+    from hermes_desktop.settings.secrets import ReadState
 
 HERMES_LOSES_IT = (
     "“hermes gateway run” and the other commands of “hermes” no longer find it: they look in the "
@@ -39,7 +40,7 @@ STATE_WORDS: Mapping[ReadState, tuple[str, str]] = {
     "not stored": ("Not stored", ""),
     "missing": ("Gone", "It was put into the keyring and is no longer there. Paste it again."),
     "damaged": ("Damaged", "Only a part of it is still in the keyring. Paste it again."),
-    "locked": ("Locked", "The keyring is locked. What is in it counts once it is unlocked."),
+    "locked": ("Locked", "The keyring is locked. Unlock it to use what it contains."),
     "no keyring": ("No keyring", _NO_KEYRING),
     "no keyring yet": ("No keyring yet", _NO_KEYRING_YET),
     "not answering": ("Not answering", _SILENT),
@@ -113,7 +114,7 @@ def also_words(view: SecretView | None) -> str:
     if view is None or view.differ:
         return ""
     others = [_WHERE[place.where] for place in view.places[1:] if place.state == "stored"]
-    return f"The same value stands in {listed(others)}." if others else ""
+    return f"The same value is in {listed(others)}." if others else ""
 
 
 def spoken_state(view: SecretView | None) -> str:
@@ -171,7 +172,7 @@ def places_words(view: SecretView, *, show_end: bool = False) -> str:
     for place in view.places:
         words = _WHERE[place.where].removeprefix("the ").removeprefix("a ")
         end = f" …{place.end}" if show_end and place.end else ""
-        found.append(words[:1].upper() + words[1:] + end if not found else words + end)
+        found.append(capitalized(words) + end if not found else words + end)
     return ", ".join(found)
 
 
@@ -181,7 +182,7 @@ def left_after_removal(view: SecretView) -> str:
         each for each in view.places if each.where not in {"keyring", "plain file"}
     ]
     if left:
-        return f"Then the one in {_WHERE[left[0].where]} counts."
+        return f"Then the one in {_WHERE[left[0].where]} is used."
     what = source_name(view.platform) if view.platform else "What uses it"
     return f"It is then nowhere; {what} cannot log in without it."
 
@@ -190,7 +191,7 @@ def _kept_and_not_had(view: SecretView, first: SecretPlace, *, show_end: bool) -
     words = STATE_WORDS[first.state][1]
     counts = view.counts
     if counts is not None:
-        words += f" Until then the one in {where_words(counts, show_end=show_end)} counts."
+        words += f" Until then the one in {where_words(counts, show_end=show_end)} is used."
     return words
 
 

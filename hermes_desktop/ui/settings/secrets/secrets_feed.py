@@ -9,7 +9,7 @@ from shiboken6 import isValid
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import SettingsChanged
-from hermes_desktop.services.secrets.secrets_book import SecretView
+from hermes_desktop.services.secrets.secrets_repository import SecretView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

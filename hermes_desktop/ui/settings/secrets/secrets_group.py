@@ -4,41 +4,130 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QTableView, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS, SecretFacts
 from hermes_desktop.settings.secret_masking import is_secret_key
-from hermes_desktop.settings.secret_states import SecretStoreError
+from hermes_desktop.settings.secrets import SecretStoreError
 from hermes_desktop.ui.settings.fields.parts import (
     Pending,
     SettingHit,
     SettingsContext,
     SettingsPart,
 )
-from hermes_desktop.ui.settings.secrets.field_desk import SecretFieldController
 from hermes_desktop.ui.settings.secrets.lines import MessageLine, WaitLine, small_button
 from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands
 from hermes_desktop.ui.settings.secrets.secret_field import SecretField
-from hermes_desktop.ui.settings.secrets.secret_model import SecretFilterModel, SecretModel
-from hermes_desktop.ui.settings.secrets.secret_table import SecretTable
-from hermes_desktop.ui.settings.secrets.secret_text import STATE_WORDS, label_words
+from hermes_desktop.ui.settings.secrets.secret_field_controller import SecretFieldController
+from hermes_desktop.ui.settings.secrets.secret_model import (
+    LABEL,
+    STATE,
+    USED_BY,
+    VIEW_ROLE,
+    WHERE,
+    Index,
+    SecretFilterModel,
+    SecretModel,
+)
+from hermes_desktop.ui.settings.secrets.secret_text import QUIET_STATES, STATE_WORDS, label_words
 from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
 from hermes_desktop.ui.widgets.flow_row import FlowRow
+from hermes_desktop.ui.widgets.quiet_look import fit_height, style_table, wanted_width
 from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.state_shapes import StateShape
-from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, SPACE_16, Palette, Theme
 from hermes_desktop.ui.words.gateway_words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from PySide6.QtCore import QAbstractItemModel
+    from PySide6.QtGui import QFocusEvent, QResizeEvent
+
     from hermes_desktop.core.errors import HermesError
-    from hermes_desktop.services.secrets.secrets_book import SecretView
+    from hermes_desktop.services.secrets.secrets_repository import SecretView
     from hermes_desktop.services.settings.settings_service import Applied
-    from hermes_desktop.settings.secret_states import ReadState
+    from hermes_desktop.settings.secrets import ReadState
     from hermes_desktop.ui.settings.secrets.secret_commands import SecretOutcome
     from hermes_desktop.ui.widgets.theme import Theme
+
+# ------------------------------------------------------------------------------
+# The table of secrets: rows of one height, sorted by a click on a header.
+
+_MOST_ROWS = 10
+_LEAST_LABEL = 120
+_LEAST_USED = 76
+
+
+class SecretTable(QTableView):
+    """A table with one selected row.
+
+    Signals:
+        chosen: The selection has changed; carries the view of the row, or None.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, model: QAbstractItemModel, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.tr("Secrets"))
+        style_table(self, theme, _colour)
+        self.horizontalHeader().setStretchLastSection(True)
+        self.setModel(model)
+        self.sortByColumn(LABEL, Qt.SortOrder.AscendingOrder)
+        self.selectionModel().currentRowChanged.connect(self._tell)
+        for signal in (model.modelReset, model.layoutChanged, model.dataChanged):
+            signal.connect(self.fit)
+
+    def choose(self, row: int) -> None:
+        """Select a row of the visible ones; an invalid row clears the selection."""
+        index = self.model().index(row, LABEL)
+        self.setCurrentIndex(index)
+        if index.isValid():
+            self.scrollTo(index)
+
+    def fit(self) -> None:
+        """Fit the height to the rows, and each column to its text."""
+        fit_height(self, _MOST_ROWS)
+        left = self.viewport().width()
+        state, used = self._wanted_width(STATE), self._wanted_width(USED_BY)
+        label = max(_LEAST_LABEL, self._wanted_width(LABEL))
+        where = self._wanted_width(WHERE)
+        self.setColumnHidden(USED_BY, left - state - where - _LEAST_LABEL < _LEAST_USED)
+        if not self.isColumnHidden(USED_BY):
+            left -= used
+        over = max(0, label + where + state - left)
+        cut = min(over, max(0, label - _LEAST_LABEL))
+        for column, width in ((LABEL, label - cut), (WHERE, where - (over - cut)), (STATE, state)):
+            self.setColumnWidth(column, max(width, 48))
+
+    @override
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Select the first row if none is current, so that the keyboard has a place to start."""
+        super().focusInEvent(event)
+        if not self.currentIndex().isValid():
+            self.choose(0)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit()
+
+    def _wanted_width(self, column: int) -> int:
+        return wanted_width(self, column) + SPACE_8 + SPACE_12
+
+    def _tell(self, current: QModelIndex, _: QModelIndex) -> None:
+        self.chosen.emit(current.data(VIEW_ROLE) if current.isValid() else None)
+
+
+def _colour(index: Index, palette: Palette) -> str:
+    """Return the color of a cell; trouble has the color of warnings."""
+    if index.column() == STATE and str(index.data() or "") not in QUIET_STATES:
+        return palette.warning
+    return palette.text if index.column() == LABEL else palette.secondary_text
+
 
 PAGE = "privacy"
 
@@ -100,7 +189,9 @@ class SecretsPart(SettingsPart):
         self.detail = Block(theme)
         self.detail_place = QVBoxLayout()
         self._fields: dict[str, SecretField] = {}
-        self.desk = SecretFieldController(lambda: self._fields, self.feed, self.commands, self)
+        self.field_controller = SecretFieldController(
+            lambda: self._fields, self.feed, self.commands, self
+        )
         self._chosen = ""
         self._arrange()
         self._connect()
@@ -134,18 +225,18 @@ class SecretsPart(SettingsPart):
     @override
     def show_error(self, key: str, error: HermesError) -> bool:
         if isinstance(error, SecretStoreError) and not key:
-            return bool(self.desk.keyring_failed(error))
-        return self.desk.refused(key, error)
+            return bool(self.field_controller.keyring_failed(error))
+        return self.field_controller.refused(key, error)
 
     @override
     def saved(self, applied: Applied) -> None:
         del applied
-        if self.desk.saved():
+        if self.field_controller.saved():
             self.feed.refresh()
 
     @override
     def set_saving(self, *, saving: bool) -> None:
-        self.desk.wait_for(self.tr("Waiting for the keyring") if saving else "")
+        self.field_controller.wait_for(self.tr("Waiting for the keyring") if saving else "")
 
     @override
     def focus_key(self, key: str) -> bool:
@@ -195,8 +286,8 @@ class SecretsPart(SettingsPart):
         self.unset.toggled.connect(self._show_unset)
         self.ends.toggled.connect(self.model.show_ends)
         self.commands.busy_changed.connect(self._busy)
-        self.desk.told_elsewhere.connect(self._told)
-        self.desk.emptied.connect(self.pending_changed)
+        self.field_controller.told_elsewhere.connect(self._told)
+        self.field_controller.emptied.connect(self.pending_changed)
 
     def _looked(self) -> None:
         chosen = self._chosen
@@ -245,7 +336,7 @@ class SecretsPart(SettingsPart):
         if what == "elsewhere":
             self.context.show_setting(name)
         else:
-            self.desk.run(what, name)
+            self.field_controller.run(what, name)
 
     def _busy(self, name: str, what: str) -> None:
         if what and name not in self._fields:

@@ -120,6 +120,7 @@ class CodeSegment(HeightForWidthWidget):
         self._source = source
         self._shown = ""
         self._widest = 0.0
+        self._fitted: tuple[int, int] | None = None
         self._slices: Iterator[None] = iter(())
         self.text = CodeText(look, self)
         self.text.setAccessibleName(_spoken(block.language))
@@ -173,7 +174,9 @@ class CodeSegment(HeightForWidthWidget):
         indent = min(self.block.indent * 22, width // 3)
         self._indent = indent
         inner = max(width - indent - 2 * _PADDING, 1)
-        height = self.text.height_for(inner, self._widest)
+        if self._fitted is None or self._fitted[0] != inner:
+            self._fitted = (inner, self.text.height_for(inner, self._widest))
+        height = self._fitted[1]
         self._caption.setGeometry(indent, 0, width - indent, _HEADER)
         self.text.setGeometry(indent + _PADDING, _HEADER, inner, height)
         return _HEADER + height + _PADDING
@@ -213,6 +216,7 @@ class CodeSegment(HeightForWidthWidget):
 
     def _write(self, text: str) -> None:
         """Append text; existing text is not processed again."""
+        self._fitted = None
         last_line = len(self._shown) - self._shown.rfind("\n") - 1
         shown = broken_lines(visible(text), LONGEST_LINE, used=last_line)
         self._shown += shown

@@ -83,7 +83,7 @@ class FoldButton(QAbstractButton):
         return [text for _, _, text in self._pieces()]
 
     def _name(self) -> None:
-        state = "open" if self.isChecked() else "folded"
+        state = "expanded" if self.isChecked() else "collapsed"
         self.setAccessibleName(f"{self._words.spoken or self._words.name}, {state}")
         self.setToolTip(self._words.tip)
 

@@ -21,13 +21,18 @@ from hermes_desktop.ui.transcript.blocks.blocks import (
     Span,
     TableBlock,
     TextBlock,
+    spans_text,
 )
 from hermes_desktop.ui.words.visible_text import visible
 
 MAX_PARAGRAPH = 6_000
 """Maximum characters of one paragraph on screen; longer ones are shown in pieces."""
 MAX_TABLE_ROWS = 60
+MAX_TABLE_CELLS = 200
+"""In one part of a table, which is written and laid out in one step of about 10 milliseconds."""
 MAX_TABLE_COLUMNS = 40
+MAX_CELL = 2_000
+"""Characters in one cell, above which its row becomes plain lines: a table cannot break it."""
 _MAX_NESTING = 24
 _WRAPPED_LINE = 60
 _MANY_BRACKETS = 600
@@ -47,6 +52,7 @@ def make_parser(*, links: bool = True) -> MarkdownIt:
     return parser if links else parser.disable(["link", "image"])
 
 
+_Row = tuple[tuple[Span, ...], ...]
 _PARSER = make_parser()
 _PARSER_WITHOUT_LINKS = make_parser(links=False)
 
@@ -292,7 +298,7 @@ def _closing(tokens: Sequence[Token], opening: int) -> int:
 
 
 def _table(tokens: Sequence[Token]) -> Iterator[Block]:
-    """Split a table into parts of limited length; one that is too wide becomes plain lines."""
+    """Split a table into parts of limited size; what is too wide becomes plain lines."""
     rows: list[list[tuple[Span, ...]]] = []
     aligns: list[Align] = []
     for token in tokens:
@@ -303,15 +309,38 @@ def _table(tokens: Sequence[Token]) -> Iterator[Block]:
         elif token.type == "inline":
             rows[-1].append(spans_of(token.children or ()))
     if not rows or len(aligns) > MAX_TABLE_COLUMNS:
-        lines = ["\t".join("".join(s.text for s in cell) for cell in row) for row in rows]
-        yield from (piece for line in lines for piece in _pieces(TextBlock((Span(line),))))
+        yield from (piece for row in rows for piece in _plain_row(tuple(row)))
         return
     width = len(aligns)
-    square = [tuple(row[:width]) + ((),) * (width - len(row)) for row in rows]
-    header, body = square[0], square[1:]
-    for start in range(0, max(len(body), 1), MAX_TABLE_ROWS):
-        part = tuple(body[start : start + MAX_TABLE_ROWS])
-        yield TableBlock(header if start == 0 else (), part, tuple(aligns))
+    yield from _parts([tuple(row[:width]) + ((),) * (width - len(row)) for row in rows], aligns)
+
+
+def _parts(rows: Sequence[_Row], aligns: Sequence[Align]) -> Iterator[Block]:
+    """Split a table into parts of limited size, with the header in the first one."""
+    most = min(MAX_TABLE_ROWS, max(MAX_TABLE_CELLS // len(aligns), 1))
+    header, part = rows[0], list[_Row]()
+    if _is_too_long(header):
+        yield from _plain_row(header)
+        header = ()
+    for row in rows[1:]:
+        too_long = _is_too_long(row)
+        if (too_long or len(part) == most) and (header or part):
+            yield TableBlock(header, tuple(part), tuple(aligns))
+            header, part = (), []
+        if too_long:
+            yield from _plain_row(row)
+        else:
+            part.append(row)
+    if header or part:
+        yield TableBlock(header, tuple(part), tuple(aligns))
+
+
+def _is_too_long(row: _Row) -> bool:
+    return any(len(spans_text(cell)) > MAX_CELL for cell in row)
+
+
+def _plain_row(row: _Row) -> Iterator[TextBlock]:
+    return _pieces(TextBlock((Span("\t".join(map(spans_text, row))),)))
 
 
 def _align(style: str) -> Align:

@@ -54,6 +54,10 @@ def scrolls_the_transcript(event: QKeyEvent) -> bool:
 class SelectableText(QTextBrowser):
     """Rich text without its own scroll bars; it opens and loads nothing.
 
+    Attributes:
+        caret: Whether the caret of a growing text is painted at the end.
+        has_lines: Whether there are quotes or rules, whose lines are painted here.
+
     Signals:
         menu_wanted: The user requested the context menu, at a global point.
         link_wanted: The user clicked a link; holds its address.
@@ -74,6 +78,7 @@ class SelectableText(QTextBrowser):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.anchorClicked.connect(self._link_clicked)
         self.caret = False
+        self.has_lines = False
         self.line_colour = QColor()
         self.caret_colour = QColor()
 
@@ -115,11 +120,16 @@ class SelectableText(QTextBrowser):
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
+        if not (self.has_lines or self.caret):
+            return  # a long table has thousands of blocks, one for each cell
         painter = QPainter(self.viewport())
         layout = self.document().documentLayout()
         block = self.document().firstBlock()
-        while block.isValid():
-            self._paint_block(painter, block, layout.blockBoundingRect(block))
+        while self.has_lines and block.isValid():
+            place = layout.blockBoundingRect(block)
+            if place.top() > event.rect().bottom():
+                break
+            self._paint_block(painter, block, place)
             block = block.next()
         if self.caret:
             self._paint_caret(painter)
@@ -179,6 +189,8 @@ class TextSegment(HeightForWidthWidget):
             self.length += sum(len(span.text) for span in block.spans)
             if any(span.link for span in block.spans):
                 self.text.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        if block.quote or isinstance(block, RuleBlock):
+            self.text.has_lines = True
         return self._writer.append(block)
 
     def truncate(self, position: int) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_desktop.agent.steering import split
-from hermes_desktop.core.pending_requests import QUESTION_TOOL
+from hermes_desktop.core.text.stored_text import split_hints
+from hermes_desktop.core.user_requests import QUESTION_TOOL
 from hermes_desktop.state.records.records import Message
 from hermes_desktop.ui.words.visible_text import one_line, visible, without_terminal_colours
 
@@ -117,7 +117,7 @@ def result_text(result: str) -> str:
     Text that the user sent while the tool ran, which the model received with the result, is
     appended.
     """
-    own, said = split(result)
+    own, said = split_hints(result)
     text = _own_text(own)
     return f"{text}\n\nYou said meanwhile: {said}" if said else text
 
@@ -182,7 +182,7 @@ def _join(call_id: str, name: str, arguments: str, row: Message | None, before: 
 
 def succeeded(result: str) -> bool:
     """Return whether a result reports success. Only its ends are checked, to keep this cheap."""
-    result, _ = split(result)
+    result, _ = split_hints(result)
     if not result.lstrip().startswith("{"):
         return not result.lstrip()[:6].lower().startswith("error")
     ends = result if len(result) < 1_200 else f"{result[:600]} {result[-600:]}"  # noqa: PLR2004

@@ -52,7 +52,9 @@ class LiveTurns:
     ) -> LiveTurn:
         """Show a prompt that waits for its turn, or for something else."""
         turn = self.find(turn_id) or self._add(turn_id, prompt, floor_id, now)
-        turn.waiting = caption(one_line(reason, 300) or "Waits for the reply before it.", self.look)
+        turn.waiting = caption(
+            one_line(reason, 300) or "Waiting for the previous reply.", self.look
+        )
         return turn
 
     def begin(

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import RENEWED_S, SharedTls
+from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.turns.agents import AgentRequest
 from hermes_desktop.services.agents.agent_builder import AgentBuilder
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
@@ -32,7 +32,7 @@ def test_agents_share_it(tmp_path: Path) -> None:
         paths, db, SecretRedactor(), {}, offline=False, clock=MovableClock()
     )  # fmt: skip
     agents = [builder.build(AgentRequest(f"s{n}", "telegram", f"key{n}")) for n in range(2)]
-    providers = [agent._provider for agent in agents]
+    providers = [agent._provider._provider for agent in agents]
     assert all(isinstance(each, OpenAICompatibleProvider) for each in providers)
     assert providers[0]._endpoint._tls is providers[1]._endpoint._tls  # type: ignore[attr-defined]
     for agent in agents:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.tools.asking.approval_queue import (
-    ApprovalQueue,
-    ApprovalRequest,
-    Attendant,
-)
 from hermes_desktop.agent.tools.asking.approvals import ApprovalRules
+from hermes_desktop.agent.tools.asking.request_queue import Attendant, RequestQueue
+from hermes_desktop.agent.tools.danger.assessment import judge
+from hermes_desktop.agent.tools.danger.danger_paths import Places
 from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.user_requests import UserRequest
 from tests.fakes.tool_stage import KEY, SID, ToolStage, call
+from tests.fakes.user_requests import approval_request
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_once_is_once(stage: ToolStage) -> None:
     remove(stage)
     assert len(stage.asked) == 2
     request = stage.asked[0]
-    assert (request.what, request.where) == ("rm -rf build", str(stage.cwd))
+    assert (request.text, request.where) == ("rm -rf build", str(stage.cwd))
     assert request.why == ("It deletes folders with everything in them.",)
     assert request.choices == ("once", "session", "always", "deny")
 
@@ -105,7 +105,7 @@ def test_an_approval_that_comes_after_the_stop_allows_nothing(stage: ToolStage) 
     agent = stage.agent()
     answers: list[bool] = []
 
-    def stop_and_allow(request: ApprovalRequest) -> None:
+    def stop_and_allow(request: UserRequest) -> None:
         agent.interrupt()
         assert stage.queue.pending() == ()
         answers.append(stage.queue.answer(request.id, "once"))
@@ -140,6 +140,42 @@ def test_deny_rules_stand_over_everything(stage: ToolStage) -> None:
         assert "rule" in stage.result(call("terminal", command=command))[0]["error"], command
     for command in ("echo git push", "git status", "echo 'git push' > notes"):
         assert not stage.result(call("terminal", command=command))[0]["error"], command
+
+
+DENIED = {
+    "git push*": (
+        "git -C . push", "git --no-pager -c a=b push origin", 'f(){ git "$@"; }; f push',
+        "f(){ git $1; }; f push", 'git "${a[@]}"', "echo push | xargs git", "git $unknown",
+        'run(){ "$@"; }; run git push', "$unknown push", 'git -C "$d" push',
+        "git --git-dir=.git push", "command git -C . push", "find . -exec git -C {} push ';'",
+    ),
+    "rm -rf*": ("rm -r -f x", "rm x -fr", "rm -fvr x", "rm -v -rf x"),
+    "docker run * --privileged*": ("docker run -it a --privileged", "docker run --privileged a b"),
+    "sudo*": ("sudo ls", "X=1 sudo -u otto ls"),
+    "npm publish": ("npm publish", "npm --silent publish"),
+}  # fmt: skip
+NOT_DENIED = {
+    "git push*": (
+        "git stash push", "git commit -m push", "git commit -m 'push it'", "git log --grep push",
+        'git -C "$d" status', "for f in a b; do git add $f; done", "echo git push", "git pull",
+        "$PYTHON -m pytest", "ls | xargs git add", "pushd git",
+    ),
+    "rm -rf*": ("rm -r x", "rm -f x", "ls -rf", "rmdir -rf"),
+    "rm*": ("$EDITOR file", "ls"),
+    "npm publish": ("npm publish later", "npm run publish"),
+}  # fmt: skip
+
+
+def forbids(rule: str, command: str) -> bool:
+    places = Places(Path("/home/otto/work"), Path("/home/otto"), Path("/home/otto/.hermes"))
+    return ApprovalRules(deny=(rule,)).forbid(command, judge(command, places).programs)
+
+
+def test_a_rule_is_about_a_program_and_its_words() -> None:
+    for rule, commands in DENIED.items():
+        assert [each for each in commands if not forbids(rule, each)] == [], rule
+    for rule, commands in NOT_DENIED.items():
+        assert [each for each in commands if forbids(rule, each)] == [], rule
 
 
 @pytest.mark.parametrize("mode", ["off", False])
@@ -179,15 +215,15 @@ def test_decisions_are_written_down_without_secrets(stage: ToolStage) -> None:
     decision = json.loads(path.read_text().splitlines()[-1])
     assert (decision["decision"], decision["tool"]) == ("deny", "terminal")
     assert decision["session_id"] == SID
-    assert decision["what"] == "rm -rf [secret]" == stage.asked[0].what
+    assert decision["what"] == "rm -rf [secret]" == stage.asked[0].text
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_what_is_asked_cannot_be_shown_as_something_else(stage: ToolStage) -> None:
     stage.person(lambda _request: "deny")
     stage.result(call("terminal", command="rm -rf build # \u202edliub fr- mr\x1b[2K\ufeff"))
-    assert not set(stage.asked[0].what) & set("\u202e\x1b\ufeff")
-    assert stage.asked[0].what.startswith("rm -rf build # \ufffd")
+    assert not set(stage.asked[0].text) & set("\u202e\x1b\ufeff")
+    assert stage.asked[0].text.startswith("rm -rf build # \ufffd")
 
 
 def test_whoever_is_asked_sees_what_would_be_written(stage: ToolStage) -> None:
@@ -195,20 +231,20 @@ def test_whoever_is_asked_sees_what_would_be_written(stage: ToolStage) -> None:
     stage.person(lambda _request: "deny")
     path = str(stage.user_home / ".bashrc")
     stage.result(call("write_file", path="~/.bashrc", content="alias ls=evil # hunter2hunter2"))
-    assert stage.asked[-1].what == f"{path}\n\nalias ls=evil # [secret]"
+    assert stage.asked[-1].text == f"{path}\n\nalias ls=evil # [secret]"
     stage.result(call("write_file", path="~/.bashrc", content="x" * 20_000))
-    assert stage.asked[-1].what.endswith("x\n… 10000 more characters")
+    assert stage.asked[-1].text.endswith("x\n… 10000 more characters")
     (stage.user_home / ".bashrc").write_text("one")
     stage.result(call("patch", path="~/.bashrc", old_string="one", new_string="evil"))
-    assert stage.asked[-1].what == f"{path}\n\n- one\n+ evil"
+    assert stage.asked[-1].text == f"{path}\n\n- one\n+ evil"
 
 
 def test_answers_that_are_not_offered_do_not_count() -> None:
-    queue = ApprovalQueue(SystemClock())
+    queue = RequestQueue(SystemClock())
     shown = threading.Event()
     queue.attend(Attendant(lambda _r: True, lambda _r: shown.set()))
     now = time.time()
-    request = ApprovalRequest(
+    request = approval_request(
         "1", KEY, SID, "", "desktop", "terminal", "x", "/", (), ("once", "deny"), now, now + 60
     )
     answers = []
@@ -216,7 +252,7 @@ def test_answers_that_are_not_offered_do_not_count() -> None:
         target=lambda: answers.append(queue.ask(request, threading.Event(), 60.0))
     )
     asking.start()
-    assert shown.wait(10)
+    assert shown.wait(60)
     assert [each.id for each in queue.pending(KEY)] == ["1"]
     assert queue.pending("other") == ()
     assert not queue.answer("1", "always")
@@ -224,11 +260,11 @@ def test_answers_that_are_not_offered_do_not_count() -> None:
     assert queue.answer("1", "once")
     asking.join()
     assert not queue.answer("1", "deny")
-    assert answers[0].choice == "once"
+    assert answers[0].text == "once"
 
 
 def test_whoever_shows_questions_and_fails_is_as_if_not_there(stage: ToolStage) -> None:
-    def fail(_request: ApprovalRequest) -> bool:
+    def fail(_request: UserRequest) -> bool:
         raise RuntimeError("a bug")
 
     stage.queue.attend(Attendant(fail, fail))

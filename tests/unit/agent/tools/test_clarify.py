@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hermes_desktop.agent.tools.asking.clarify import MOST_CHOICES, TIMEOUT_S, question_timeout
-from hermes_desktop.agent.tools.asking.question_queue import Question, QuestionAttendant, chosen
+from hermes_desktop.agent.tools.asking.request_queue import Attendant, chosen
+from hermes_desktop.core.user_requests import UserRequest
 from tests.fakes.tool_stage import KEY, SID, ToolStage, call
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ def ask(stage: ToolStage, **arguments: Any) -> dict[str, Any]:
 
 
 def test_the_answer_is_the_result(stage: ToolStage) -> None:
-    seen: list[Question] = []
+    seen: list[UserRequest] = []
 
-    def say(question: Question) -> str:
+    def say(question: UserRequest) -> str:
         seen.append(question)
         return "Port 8080, please"
 
@@ -111,7 +112,7 @@ def test_silence(tmp_path: Path) -> None:
 
 
 def test_the_program_ends_meanwhile(stage: ToolStage) -> None:
-    def say(_question: Question) -> None:
+    def say(_question: UserRequest) -> None:
         threading.Thread(target=stage.questions.close).start()
 
     stage.answers(say)
@@ -125,10 +126,10 @@ def test_whoever_could_be_asked_leaves(stage: ToolStage) -> None:
 
 
 def test_one_of_two_leaves_and_the_other_answers(stage: ToolStage) -> None:
-    first = QuestionAttendant(lambda _question: True, lambda _question: None)
+    first = Attendant(lambda _question: True, lambda _question: None)
     leave = stage.questions.attend(first)
 
-    def say(_question: Question) -> str:
+    def say(_question: UserRequest) -> str:
         leave()
         return "8080"
 
@@ -139,13 +140,13 @@ def test_one_of_two_leaves_and_the_other_answers(stage: ToolStage) -> None:
 def test_who_comes_later_is_shown_what_waits(stage: ToolStage) -> None:
     seen: list[str] = []
 
-    def come(_question: Question) -> None:
+    def come(_question: UserRequest) -> None:
         def later() -> None:
-            stage.questions.attend(QuestionAttendant(lambda _question: True, answer))
+            stage.questions.attend(Attendant(lambda _question: True, answer))
 
         threading.Thread(target=later).start()
 
-    def answer(question: Question) -> None:
+    def answer(question: UserRequest) -> None:
         seen.append(question.id)
         stage.questions.answer(question.id, "8080", by="rpc")
 
@@ -158,13 +159,13 @@ def test_the_first_answer_counts(stage: ToolStage) -> None:
     ended: list[tuple[str, str]] = []
     both: list[bool] = []
 
-    def twice(question: Question) -> None:
+    def twice(question: UserRequest) -> None:
         both.append(stage.questions.answer(question.id, "one", by="window"))
         both.append(stage.questions.answer(question.id, "two", by="telegram"))
 
     for _ in range(2):
         stage.questions.attend(
-            QuestionAttendant(
+            Attendant(
                 lambda _question: True,
                 twice,
                 lambda _question, reply: ended.append((reply.text, reply.by)),
@@ -200,7 +201,7 @@ def test_stopping_the_turn_ends_it(stage: ToolStage) -> None:
 def test_what_makes_no_sense_is_not_asked(
     stage: ToolStage, arguments: dict[str, Any], why: str
 ) -> None:
-    asked: list[Question] = []
+    asked: list[UserRequest] = []
     stage.answers(asked.append)
     assert why in ask(stage, **arguments)["error"]
     assert asked == []
@@ -208,9 +209,9 @@ def test_what_makes_no_sense_is_not_asked(
 
 def test_a_question_is_plain_and_without_secrets(stage: ToolStage) -> None:
     stage.redactor.learn("hunter2hunter2")
-    seen: list[Question] = []
+    seen: list[UserRequest] = []
 
-    def say(question: Question) -> str:
+    def say(question: UserRequest) -> str:
         seen.append(question)
         return "hunter2hunter2"
 
@@ -251,7 +252,7 @@ def test_observers_hear_of_waiting_alone(stage: ToolStage) -> None:
 def test_two_questions_of_one_answer_come_one_after_the_other(stage: ToolStage) -> None:
     open_at_once: list[int] = []
 
-    def say(question: Question) -> str:
+    def say(question: UserRequest) -> str:
         open_at_once.append(len(stage.questions.pending()))
         return f"yes to {question.text}"
 

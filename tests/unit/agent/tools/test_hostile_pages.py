@@ -52,7 +52,7 @@ def server(answer: Callable[[socket.socket], object]) -> Iterator[str]:
         thread = threading.Thread(target=serve)
         thread.start()
         yield f"http://example.test:{listening.getsockname()[1]}/"
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
 
 
@@ -115,7 +115,7 @@ def test_a_page_that_leads_on_and_on(stage: ToolStage) -> None:
         thread.start()
         url = f"http://example.test:{serving.getsockname()[1]}/"
         assert "leads on and on" in stage.result(call("web_fetch", url=url))[0]["error"]
-        thread.join(20)
+        thread.join(60)
     assert len(heard) == 5
 
 

@@ -25,8 +25,9 @@ from hermes_desktop.core.errors import BusyError
 from hermes_desktop.core.processes import process_tree
 from hermes_desktop.state import SessionDB
 from tests.fakes.tool_stage import SID, ToolStage, call
+from tests.support.waiting import wait_until
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 USER = {"role": "user", "content": "And now?"}
 ENVIRON = {"PATH": "/usr/bin:/bin"}
 
@@ -63,16 +64,6 @@ def ask(stage: ToolStage, **arguments: Any) -> dict[str, Any]:
     return told
 
 
-def eventually(holds: Any) -> Any:
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        found = holds()
-        if found:
-            return found
-        time.sleep(0.01)
-    raise AssertionError("It never came to that.")
-
-
 # The tool
 
 
@@ -82,16 +73,16 @@ def test_it_comes_back_at_once_and_is_waited_for_later(stage: ToolStage) -> None
     assert time.monotonic() - began < 30
     [line] = ask(stage, action="list")["processes"]
     assert (line["session_id"], line["status"]) == (name, "running")
-    told = ask(stage, action="wait", session_id=name, timeout=20)
+    told = ask(stage, action="wait", session_id=name, timeout=60)
     assert (told["status"], told["exit_code"], told["output"]) == ("ended", 3, "done\n")
     assert "exit_code" in ask(stage, action="list")["processes"][0]
 
 
 def test_output_comes_by_cursor(stage: ToolStage) -> None:
     name = start(stage, "echo one; read x; echo two $x; read y")
-    first = eventually(lambda: _output(stage, name, "one"))
+    first = wait_until(lambda: _output(stage, name, "one"))
     assert ask(stage, action="submit", session_id=name, data="now")["status"] == "ok"
-    second = eventually(lambda: _output(stage, name, "two", first["cursor"]))
+    second = wait_until(lambda: _output(stage, name, "two", first["cursor"]))
     assert second["output"] == "two now\n"
     assert ask(stage, action="close", session_id=name)["status"] == "ok"
     assert ask(stage, action="wait", session_id=name)["status"] == "ended"
@@ -107,7 +98,7 @@ def test_a_shell_that_waits_for_orders_gets_none_that_nobody_allowed(stage: Tool
     name = start(stage, "cat > got")
     assert ask(stage, action="write", session_id=name, data="plain")["status"] == "ok"
     assert stage.asked == []
-    stage.person(lambda request: "once" if request.what == "sh" else "deny")
+    stage.person(lambda request: "once" if request.text == "sh" else "deny")
     shell = start(stage, "sh")
     told = ask(stage, action="submit", session_id=shell, data="rm -rf ~/work")
     assert "The person denied it" in told["error"]
@@ -133,10 +124,10 @@ def test_what_may_do_harm_is_asked_before_it_is_left_running(stage: ToolStage) -
 
 def test_killing_takes_all_that_it_has_started(stage: ToolStage) -> None:
     name = start(stage, "setsid sh -c 'echo $$ > pid; sleep 60' & sleep 60")
-    pid = int(eventually(lambda: _read(stage.cwd / "pid")))
+    pid = int(wait_until(lambda: _read(stage.cwd / "pid")))
     told = ask(stage, action="kill", session_id=name)
     assert (told["status"], told["killed"]) == ("killed", True)
-    eventually(lambda: process_tree.began(pid) is None)
+    wait_until(lambda: process_tree.began(pid) is None)
     assert ask(stage, action="kill", session_id=name)["killed"] is False
 
 
@@ -147,18 +138,18 @@ def _read(path: Path) -> str:
 def test_one_that_hears_no_polite_signal_is_killed(stage: ToolStage) -> None:
     stage.person(lambda _request: "once")
     name = start(stage, "trap '' TERM; echo ready; while :; do sleep 1; done")
-    eventually(lambda: _output(stage, name, "ready"))
+    wait_until(lambda: _output(stage, name, "ready"))
     assert ask(stage, action="kill", session_id=name)["status"] == "killed"
 
 
 def test_what_is_put_behind_itself_runs_on(stage: ToolStage) -> None:
     name = start(stage, "sleep 60 & echo $! > pid")
-    pid = int(eventually(lambda: _read(stage.cwd / "pid")))
+    pid = int(wait_until(lambda: _read(stage.cwd / "pid")))
     time.sleep(0.6)
     assert ask(stage, action="poll", session_id=name)["status"] == "running"
     assert process_tree.began(pid) is not None
     ask(stage, action="kill", session_id=name)
-    eventually(lambda: process_tree.began(pid) is None)
+    wait_until(lambda: process_tree.began(pid) is None)
 
 
 def test_others_are_not_seen(stage: ToolStage, tmp_path: Path) -> None:
@@ -193,7 +184,7 @@ def test_whoever_asks_is_told_once_of_each_end(table: ProcessTable, tmp_path: Pa
     ends: list[ProcessInfo] = []
     leave = table.on_end(ends.append)
     first = table.start(wanted("exit 4", tmp_path, notify=True))
-    eventually(lambda: ends)
+    wait_until(lambda: ends)
     assert [(each.id, each.state, each.code, each.notify) for each in ends] == [
         (first.id, "ended", 4, True)
     ]
@@ -255,7 +246,7 @@ def test_what_a_killed_program_has_left_is_ended_by_the_next(tmp_path: Path) -> 
     table = ProcessTable(SystemClock(), tmp_path / "processes")
     [lost] = table.take_lost()
     assert (lost.command, lost.ran_on, lost.notify) == ("sleep 60", True, True)
-    eventually(lambda: process_tree.began(pid) is None)
+    wait_until(lambda: process_tree.began(pid) is None)
 
 
 _KILLED_WAITING = """
@@ -302,7 +293,7 @@ def test_closing_ends_commands_of_turns_that_were_left_behind(stage: ToolStage) 
     environ = stage.processes.covered(stage.environ)
     left = subprocess.Popen(["sleep", "60"], env=environ, start_new_session=True)
     stage.processes.close()
-    assert left.wait(20) == -9
+    assert left.wait(60) == -9
     assert not list((stage.home / "desktop" / "processes").iterdir())
 
 
@@ -366,7 +357,7 @@ def test_only_the_latest_is_kept_and_what_is_missing_is_said() -> None:
 def test_a_flood_is_held_back(stage: ToolStage) -> None:
     began, used = time.monotonic(), time.process_time()
     started = start(stage, "yes")
-    eventually(lambda: stage.processes.output(started, None, 10).cursor > 5_000_000)
+    wait_until(lambda: stage.processes.output(started, None, 10).cursor > 5_000_000)
     took = time.monotonic() - began
     assert took > 0.2  # it would be a few milliseconds
     assert time.process_time() - used < took

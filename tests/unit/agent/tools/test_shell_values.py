@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from hermes_desktop.agent.tools.danger.shell_reader import read_shell
-from hermes_desktop.agent.tools.danger.shell_values import expanded, printed
+from hermes_desktop.agent.tools.danger.shell_words import expanded, printed
 
 BASH = shutil.which("bash") or ""
 VALUES = {"a": "rm -rf", "b": "a", "c": "xrmx", "d": "RM", "e": "", "f": "a/b/a", "g": "ä€🙂z"}
@@ -34,7 +34,7 @@ def bash(text: str) -> str:
     done = subprocess.run(
         [BASH, "-c", assignments + text],
         capture_output=True,
-        timeout=20,
+        timeout=60,
         check=False,
         env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"},
     )

@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hermes_desktop.agent.tools.asking.approval_queue import ApprovalRequest, Choice
 from hermes_desktop.agent.tools.base import ToolError
+from hermes_desktop.agent.tools.files import file_access, file_tools, search_files
 from hermes_desktop.agent.tools.files.file_access import require_unchanged, stamp_of
 from hermes_desktop.agent.tools.memory import memory_prompt
 from hermes_desktop.agent.tools.web.page_text import page_text
 from hermes_desktop.agent.tools.web.web_fetch import is_public, public_address
+from hermes_desktop.core.user_requests import ApprovalChoice, UserRequest
 from tests.fakes.tool_stage import SID, ToolStage, call
 
 
@@ -176,7 +177,7 @@ def test_a_path_that_leads_elsewhere_after_the_word_is_not_touched(stage: ToolSt
     (outside / "a.txt").write_text("harmless")
     (stage.home / ".env").write_text("KEY=secret-of-the-home")
 
-    def swap(_request: ApprovalRequest) -> Choice:
+    def swap(_request: UserRequest) -> ApprovalChoice:
         (outside / "a.txt").unlink(missing_ok=True)
         (outside / "a.txt").symlink_to(stage.home / ".env")
         return "once"
@@ -412,3 +413,83 @@ def test_earlier_conversations(stage: ToolStage) -> None:
     stage.db.append_message("old", "user", "The harbour opens at nine")
     hits = one(stage, "session_search", query="harbour")["hits"]
     assert [(hit["session_id"], hit["role"]) for hit in hits] == [("old", "user")]
+
+
+def test_what_this_program_keeps_is_never_shown(stage: ToolStage) -> None:
+    """Stored secrets, approvals, and the files that turns changed."""
+    other = stage.home / "profiles" / "other"
+    for folder in (stage.home, other):
+        (folder / "desktop" / "undo").mkdir(parents=True)
+        (folder / "desktop" / "undo" / "kept").write_text("password of somebody")
+    stage.person(lambda _request: "once")
+    for path in ("desktop/undo/kept", "desktop/secrets.json", "profiles/other/desktop/undo/kept"):
+        assert "Refused" in one(stage, "read_file", path=f"~/.hermes/{path}")["error"]
+        assert "Refused" in one(stage, "write_file", path=f"~/.hermes/{path}", content="")["error"]
+    (stage.cwd / "link").symlink_to(stage.home / "desktop")
+    assert "Refused" in one(stage, "read_file", path="link/undo/kept")["error"]
+    assert stage.asked == []
+    found = one(stage, "search_files", pattern="password of", path="~/.hermes")
+    assert found == {"matches": []}
+
+
+def test_a_folder_replaced_by_a_link_after_the_check(stage: ToolStage) -> None:
+    """A program in the folder can swap it while a tool works; the kernel then refuses."""
+    (stage.user_home / "private").mkdir()
+    (stage.user_home / "private" / "a.txt").write_text("private")
+    (stage.cwd / "sub").mkdir()
+    (stage.cwd / "sub" / "a.txt").write_text("inside")
+    for name, more in (
+        ("read_file", {}),
+        ("write_file", {"content": "x"}),
+        ("patch", {"old_string": "private", "new_string": "x"}),
+    ):
+        with pytest.MonkeyPatch.context() as patched:
+            for check in ("for_reading", "for_writing"):
+                real = getattr(file_access, check)
+
+                def swapping(*given: Any, real: Any = real, **named: Any) -> Any:
+                    place = real(*given, **named)
+                    (stage.cwd / "sub").rename(stage.cwd / "moved")
+                    (stage.cwd / "sub").symlink_to(stage.user_home / "private")
+                    return place
+
+                patched.setattr(file_tools, check, swapping)
+            assert "leads elsewhere" in one(stage, name, path="sub/a.txt", **more)["error"]
+        (stage.cwd / "sub").unlink()
+        (stage.cwd / "moved").rename(stage.cwd / "sub")
+    assert (stage.user_home / "private" / "a.txt").read_text() == "private"
+
+
+def test_modes_of_written_files(stage: ToolStage) -> None:
+    script = stage.cwd / "run.sh"
+    script.write_text("old")
+    script.chmod(0o755)
+    one(stage, "write_file", path="run.sh", content="new")
+    one(stage, "write_file", path="new.sh", content="new")
+    assert script.stat().st_mode & 0o777 == 0o755
+    assert (stage.cwd / "new.sh").stat().st_mode & 0o777 == 0o644
+    assert sorted(each.name for each in stage.cwd.iterdir()) == ["new.sh", "run.sh"]
+
+
+@pytest.mark.parametrize("target", ["content", "files"])
+def test_a_search_stays_in_the_folder_that_was_checked(stage: ToolStage, target: str) -> None:
+    (stage.user_home / "private").mkdir()
+    (stage.user_home / "private" / "other.txt").write_text("hello from outside")
+    (stage.cwd / "sub" / "deep").mkdir(parents=True)
+    (stage.cwd / "sub" / "deep" / "a.txt").write_text("hello from inside")
+    (stage.cwd / "sub" / "link").symlink_to(stage.user_home / "private")
+    real = search_files.for_reading
+
+    def swapping(*given: Any) -> Any:
+        place = real(*given)
+        (stage.cwd / "sub").rename(stage.cwd / "moved")
+        (stage.cwd / "sub").symlink_to(stage.user_home / "private")
+        return place
+
+    pattern = "hello" if target == "content" else "*.txt"
+    found = one(stage, "search_files", pattern=pattern, path="sub", target=target)["matches"]
+    assert [each.partition(":")[0] for each in found] == [f"{stage.cwd}/sub/deep/a.txt"]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(search_files, "for_reading", swapping)
+        answer = one(stage, "search_files", pattern=pattern, path="sub", target=target)
+    assert "leads elsewhere" in answer["error"]

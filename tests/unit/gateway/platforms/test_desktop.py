@@ -10,7 +10,8 @@ from hermes_desktop.core.events import TurnStarted
 from hermes_desktop.gateway.platforms.desktop import IDLE_CLOSE_S
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
-from tests.fakes.gateway import running_gateway, until
+from tests.fakes.gateway import running_gateway
+from tests.support.waiting import until
 
 
 def seed(db_path: Path, session_id: str, source: str, *, end: str | None = None) -> None:

@@ -8,7 +8,6 @@ from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
 from tests.fakes.clock import MovableClock
-from tests.fakes.gateway import until
 from tests.fakes.socket_platform import (
     ChatServer,
     SocketPlatform,
@@ -18,6 +17,7 @@ from tests.fakes.socket_platform import (
     socket_config,
     socket_registry,
 )
+from tests.support.waiting import until
 
 
 def adapter_of(chat_port: int, **extra: object) -> SocketPlatform:

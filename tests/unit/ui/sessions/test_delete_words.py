@@ -30,26 +30,28 @@ def test_sources_messages_parts_and_what_is_gone() -> None:
         (planned(1), planned(2, source="cli"), planned(3, segments=("a", "b", "c"))), ("x", "y")
     )
     assert facts_about(DeletePreview(several)) == [
-        "2 Telegram, 1 Terminal. 12 messages in all.",
-        "One of them was compressed on the way: all 3 parts go.",
-        "2 sessions of the selection are gone.",
+        "2 Telegram, 1 Terminal. 12 messages in total.",
+        "One of them was compressed. All 3 parts are deleted.",
+        "2 sessions no longer exist.",
     ]
     one = DeletePlan((planned(3, segments=("a", "b")),))
-    assert facts_about(DeletePreview(one)) == ["It was compressed on its way: all 2 parts go."]
+    assert facts_about(DeletePreview(one)) == ["It was compressed. All 2 parts are deleted."]
     assert facts_about(DeletePreview(DeletePlan((planned(1),)))) == []
 
 
 def test_subagents_are_called_by_name() -> None:
     few = DeletePlan((planned(1, subagents=("a", "b")),))
     assert facts_about(DeletePreview(few, ("Trains", "Hotels"))) == [
-        "2 subagents go along: “Trains” and “Hotels”."
+        "2 subagents are also deleted: “Trains” and “Hotels”."
     ]
     many = DeletePlan((planned(1, subagents=tuple("abcdefg")),))
     assert facts_about(DeletePreview(many, ("A", "B", "C", "D", "E")))[-1].endswith(
         "“D”, “E” and 2 more."
     )
     single = DeletePlan((planned(1, subagents=("a",)),))
-    assert facts_about(DeletePreview(single, ("Trains",))) == ["1 subagent goes along: “Trains”."]
+    assert facts_about(DeletePreview(single, ("Trains",))) == [
+        "1 subagent is also deleted: “Trains”."
+    ]
 
 
 def test_pinned_ones_are_mentioned() -> None:

@@ -49,7 +49,7 @@ def test_a_home_with_a_bot_is_not_hosted_without_the_package(tmp_path: Path) -> 
         capture_output=True,
         text=True,
         check=False,
-        timeout=50,
+        timeout=60,
     )
     assert done.returncode == 1
     assert "Messages of Telegram. The package python-telegram-bot is not installed." in done.stderr

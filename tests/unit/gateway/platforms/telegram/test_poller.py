@@ -1,7 +1,7 @@
 """Asking for updates: what is acknowledged, when, and what errors mean."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import pytest
@@ -13,6 +13,7 @@ from hermes_desktop.gateway.platforms.telegram.records import (
     RefusalError,
     UncertainError,
 )
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.asyncio
 
@@ -71,12 +72,6 @@ async def no_pause(_: float) -> None:
     await asyncio.sleep(0)
 
 
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.005)
-
-
 class Stage:
     def __init__(self, *, at_once: bool = True) -> None:
         self.server, self.desk = Server(), Desk(at_once=at_once)
@@ -91,7 +86,7 @@ class Stage:
         await asyncio.wait({self.task})
 
     async def failure(self) -> Failure:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await self.task
 
 

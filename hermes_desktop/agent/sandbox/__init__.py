@@ -1,0 +1,1 @@
+"""The sandbox of the programs that the assistant starts: levels, grants, renderers, probe."""

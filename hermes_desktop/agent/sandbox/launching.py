@@ -1,0 +1,209 @@
+"""Starting a command at the level that was decided before; never at a lower one."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_desktop.agent.sandbox import landlock_start, proxy_start
+from hermes_desktop.agent.sandbox.bubblewrap import bubblewrap_command, find_bubblewrap
+from hermes_desktop.agent.sandbox.grants import Grant, Level
+from hermes_desktop.agent.sandbox.landlock import landlock_order, landlock_version
+from hermes_desktop.agent.sandbox.own_places import Homes, refused
+from hermes_desktop.agent.sandbox.private_folders import private_folders
+from hermes_desktop.agent.sandbox.proxy import PORT, FilteringProxy
+from hermes_desktop.agent.sandbox.seccomp import CLOSED, filter_bytes
+from hermes_desktop.agent.sandbox.toolchains import environment
+
+_LINGERING = (
+    "/bin/sh",
+    "-c",
+    """trap : TERM
+"$@"; code=$?
+while :; do
+  count=0
+  for each in /proc/[0-9]*; do count=$((count + 1)); done
+  [ "$count" -gt 2 ] || exit "$code"
+  sleep 0.2
+done""",
+    "sh",
+)
+"""Runs a command in a process namespace until nothing of it is alive: bubblewrap would end what it
+left running together with it. Besides the rest there are the first process and this shell, which
+outlives the signal that asks the group to end: with it, everything would be killed at once."""
+
+
+class SandboxError(OSError):
+    """A sandbox cannot be set up, and so the command is not started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a process is started with; valid while its context is open.
+
+    Attributes:
+        argv: Program and arguments, the sandbox included.
+        environ: The complete environment.
+        cwd: The working directory.
+        descriptors: Open files that the sandbox needs; the command itself inherits none of them.
+        denied: Returns the hosts that the command wanted and that were refused so far.
+        is_wrapped: The first process only watches over the command; when it ends, so does
+            everything that the command left running.
+    """
+
+    argv: tuple[str, ...]
+    environ: Mapping[str, str]
+    cwd: Path
+    descriptors: tuple[int, ...] = ()
+    denied: Callable[[], frozenset[str]] = frozenset
+    is_wrapped: bool = False
+
+
+@contextlib.contextmanager
+def unsandboxed(  # noqa: PLR0913 - as launch
+    argv: Sequence[str],
+    grant: Grant,  # noqa: ARG001
+    level: Level,  # noqa: ARG001
+    homes: Homes,  # noqa: ARG001
+    *,
+    environ: Mapping[str, str],
+    cwd: Path,
+    lingers: bool = False,  # noqa: ARG001
+) -> Iterator[Launch]:
+    """Start a command as it is, where the user has not chosen a sandbox."""
+    yield Launch(tuple(argv), environ, cwd)
+
+
+@contextlib.contextmanager
+def launch(  # noqa: PLR0913 - what a start depends on
+    argv: Sequence[str],
+    grant: Grant,
+    level: Level,
+    homes: Homes,
+    *,
+    environ: Mapping[str, str],
+    cwd: Path,
+    lingers: bool = False,
+) -> Iterator[Launch]:
+    """Prepare the start of a command; keep the context open as long as the command runs.
+
+    The thread that starts the process must live as long as the process: the kernel ends a command
+    of level A together with that thread.
+
+    Args:
+        argv: Program and arguments.
+        grant: What the command may reach.
+        level: The level decided before. :attr:`Level.NONE` starts it as it is: only after the
+            user's approval.
+        homes: The folders to protect.
+        environ: The environment without secrets; in a sandbox it is reduced further.
+        cwd: The working directory.
+        lingers: What the command leaves running is not ended with it.
+
+    Raises:
+        SandboxError: The sandbox cannot be set up.
+    """
+    if level is Level.NONE:
+        yield Launch(tuple(argv), environ, cwd)
+        return
+    if wrong := refused(grant, homes):
+        raise SandboxError(f"{wrong[0]} can never be granted.")
+    try:
+        with contextlib.ExitStack() as stack:
+            renderer = _closed if level is Level.CLOSED else _partly_held
+            if lingers and level is Level.CLOSED:
+                argv = (*_LINGERING, *argv)
+            yield renderer(argv, grant, homes, environ, cwd, stack)
+    except ValueError as error:  # an architecture without a filter
+        raise SandboxError(str(error)) from error
+
+
+def _closed(
+    argv: Sequence[str],
+    grant: Grant,
+    homes: Homes,
+    environ: Mapping[str, str],
+    cwd: Path,
+    stack: contextlib.ExitStack,
+) -> Launch:
+    program = find_bubblewrap()
+    if program is None:
+        raise SandboxError("bubblewrap is missing; nothing was run.")
+    own = private_folders(grant.folder, homes)
+    seccomp = _file_of(filter_bytes(CLOSED), stack)
+    cleaned = environment(environ, temporary="/tmp", caches=own.caches)  # noqa: S108 - private
+    cleaned["GIT_CONFIG_GLOBAL"] = str(own.git)
+    cleaned["HOME"] = str(homes.user)
+    if not grant.is_online:
+        words = bubblewrap_command(program, grant, homes, own, cwd=cwd, seccomp=seccomp)
+        return Launch((*words, "--", *argv), cleaned, cwd, (seccomp,), is_wrapped=True)
+    python = interpreter()
+    if python is None:
+        raise SandboxError("There is no Python for the proxy; nothing was run.")
+    proxy = FilteringProxy(grant.hosts, everything=grant.network)
+    inside = stack.enter_context(proxy.serving()).fileno()
+    script = Path(proxy_start.__file__).resolve()
+    words = bubblewrap_command(
+        program, grant, homes, own, cwd=cwd, seccomp=seccomp, extra=(script,)
+    )
+    first = (str(python.resolve()), "-I", "-S", str(script), str(inside), str(PORT))
+    cleaned |= proxy_variables()
+    return Launch(
+        (*words, "--", *first, *argv),
+        cleaned,
+        cwd,
+        (seccomp, inside),
+        proxy.denied,
+        is_wrapped=True,
+    )
+
+
+def proxy_variables() -> dict[str, str]:
+    """Return the variables by which programs find the proxy inside."""
+    address = f"http://127.0.0.1:{PORT}"
+    names = ("http_proxy", "https_proxy", "all_proxy")
+    both = {each: address for name in names for each in (name, name.upper())}
+    return {
+        **both,
+        "no_proxy": "localhost,127.0.0.1,::1",
+        "NO_PROXY": "localhost,127.0.0.1,::1",
+        "NODE_USE_ENV_PROXY": "1",
+    }
+
+
+def _partly_held(
+    argv: Sequence[str],
+    grant: Grant,
+    homes: Homes,
+    environ: Mapping[str, str],
+    cwd: Path,
+    stack: contextlib.ExitStack,
+) -> Launch:
+    python, abi = interpreter(), landlock_version()
+    if python is None or not abi:
+        raise SandboxError("Landlock is missing; nothing was run.")
+    own = private_folders(grant.folder, homes)
+    order = _file_of(landlock_order(argv, grant, homes, own, abi=abi), stack)
+    script = str(Path(landlock_start.__file__).resolve())
+    cleaned = environment(environ, temporary=str(own.temporary), caches=own.caches)
+    cleaned["GIT_CONFIG_GLOBAL"] = str(own.git)
+    return Launch((str(python), "-I", "-S", script, str(order)), cleaned, cwd, (order,))
+
+
+def interpreter() -> Path | None:
+    """Return a Python for our scripts; None if this program is frozen and there is no other."""
+    if not getattr(sys, "frozen", False):
+        return Path(sys.executable)
+    found = next((each for each in ("/usr/bin/python3",) if os.access(each, os.X_OK)), None)
+    return Path(found) if found and Path(landlock_start.__file__).is_file() else None
+
+
+def _file_of(data: bytes, stack: contextlib.ExitStack) -> int:
+    """Return a descriptor of a file in memory, at its beginning."""
+    descriptor = os.memfd_create("sandbox")
+    stack.callback(os.close, descriptor)
+    os.write(descriptor, data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

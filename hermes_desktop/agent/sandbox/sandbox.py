@@ -1,0 +1,97 @@
+"""The sandbox of one agent: what works here, what each session may reach, what has to be asked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from hermes_desktop.agent.sandbox.grants import Grant, Hold, Level, SandboxStatus
+from hermes_desktop.agent.sandbox.launching import Launch, launch
+from hermes_desktop.agent.sandbox.own_places import Homes, is_grantable
+from hermes_desktop.agent.sandbox.probe import probe
+
+
+class Launcher(Protocol):
+    """Prepares the start of a command, as ``launching.launch`` does."""
+
+    def __call__(  # noqa: PLR0913 - what a start depends on
+        self,
+        argv: Sequence[str],
+        grant: Grant,
+        level: Level,
+        homes: Homes,
+        *,
+        environ: Mapping[str, str],
+        cwd: Path,
+        lingers: bool = False,
+    ) -> AbstractContextManager[Launch]:
+        """Return the context in which the command may be started."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What tools ask before they start a program.
+
+    Attributes:
+        homes: The folders to protect.
+        grant: Returns what a session may reach at this moment, by its session id.
+        status: Returns what works on this computer now; cheap after the first call.
+        launcher: Prepares the start.
+    """
+
+    homes: Homes
+    grant: Callable[[str], Grant]
+    status: Callable[[], SandboxStatus] = probe
+    launcher: Launcher = launch
+
+    def plan(self, session_id: str, cwd: Path) -> "Plan":
+        """Decide how a command will run, before anyone is asked. Blocking at first.
+
+        Args:
+            session_id: The session that starts it.
+            cwd: Its working directory.
+        """
+        grant, level = self.grant(session_id), self.status().level
+        doubt = _DOUBTS[level]
+        granted = [each.resolve() for each in (grant.folder, *grant.write)]
+        real = cwd.resolve()
+        if not any(real == each or each in real.parents for each in granted):
+            doubt = "works outside the folder of this conversation"
+            kept = {each for each in (grant.folder,) if is_grantable(each, self.homes)}
+            grant = replace(grant, folder=cwd, write=grant.write | kept)
+        if level is Level.CLOSED and not is_grantable(grant.folder, self.homes):
+            doubt = "works in a folder that holds more than one task needs, such as your home"
+        return Plan(self, grant, Hold(level, doubt), cwd)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one command will run.
+
+    Attributes:
+        grant: What it may reach.
+        hold: How firmly it will be held, for the question.
+    """
+
+    sandbox: Sandbox
+    grant: Grant
+    hold: Hold
+    cwd: Path
+
+    def open(
+        self, argv: Sequence[str], environ: Mapping[str, str], *, lingers: bool = False
+    ) -> AbstractContextManager[Launch]:
+        """Return the context in which the command may be started. Entering it raises OSError."""
+        grant, level, homes = self.grant, self.hold.level, self.sandbox.homes
+        return self.sandbox.launcher(
+            argv, grant, level, homes, environ=environ, cwd=self.cwd, lingers=lingers
+        )
+
+
+_DOUBTS = {
+    Level.CLOSED: "",
+    Level.PARTLY_HELD: "runs in a sandbox that holds only files' contents and the network here",
+    Level.NONE: "runs without a sandbox, which is not available here",
+}

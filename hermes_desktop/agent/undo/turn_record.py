@@ -1,0 +1,171 @@
+"""Records of turns: what was in the folder before, and what the turn made of it; on the disk."""
+
+import contextlib
+import json
+import logging
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from hermes_desktop.agent.undo.folder_scan import Entries, Entry
+from hermes_desktop.core.files.atomic_files import write_text_atomic
+from hermes_desktop.core.files.private_files import make_private_folder
+
+log = logging.getLogger(__name__)
+
+RecordState = Literal["running", "done", "undone"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """What a turn changed in one folder.
+
+    While the turn runs, ``before`` is all of the folder; afterwards, only what was changed. A turn
+    whose program was killed stays ``running`` and is compared when it is undone.
+
+    Attributes:
+        id: Its name; later turns have greater ones.
+        session_id: The session.
+        message_id: The row of the user's message.
+        folder: The folder that paths are relative to.
+        began: When the snapshot began, in nanoseconds since the epoch.
+        whole: ``before`` began as a snapshot of the whole folder; otherwise as single files.
+        before: The entries before the turn.
+        after: The entries after it; None: gone. Paths in neither are unchanged.
+        why_not: Why there is no snapshot of the folder, as a sentence; "" where there is one.
+    """
+
+    id: str
+    session_id: str
+    message_id: int
+    folder: Path
+    began: int
+    state: RecordState = "running"
+    whole: bool = False
+    before: Entries = field(default_factory=dict)
+    after: dict[str, Entry | None] = field(default_factory=dict)
+    why_not: str = ""
+
+
+class TurnRecords:
+    """The records of a home. Blocking; thread-safe, as each record has one writer.
+
+    Args:
+        folder: The folder of the records.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, record: TurnRecord) -> None:
+        """Store a record in place of its earlier state.
+
+        Raises:
+            OSError: It cannot be written; the earlier state is still there.
+        """
+        make_private_folder(self._folder)
+        write_text_atomic(self._path(record.id), json.dumps(_stored(record)))
+
+    def remove(self, record_id: str) -> None:
+        """Delete a record, if it is there."""
+        with contextlib.suppress(OSError):
+            self._path(record_id).unlink(missing_ok=True)
+
+    def all(self) -> Iterator[TurnRecord]:
+        """Return the records, the earliest first. Those that cannot be read are left out."""
+        with contextlib.suppress(OSError):
+            for path in sorted(self._folder.glob("*.json")):
+                record = self._read(path)
+                if record is not None:
+                    yield record
+
+    def names(self) -> list[str]:
+        """Return the ids of the records, the earliest first."""
+        try:
+            return sorted(path.stem for path in self._folder.glob("*.json"))
+        except OSError:
+            return []
+
+    def _path(self, record_id: str) -> Path:
+        return self._folder / f"{record_id}.json"
+
+    def _read(self, path: Path) -> TurnRecord | None:
+        try:
+            return _decoded(path.stem, json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            log.warning("The record of a turn cannot be read: %s", type(error).__name__)
+            return None
+
+
+def new_record(session_id: str, message_id: int, folder: Path, now_ns: int) -> TurnRecord:
+    """Return the record of a turn that begins."""
+    name = f"{now_ns // 1_000_000:014d}-{secrets.token_hex(4)}"
+    return TurnRecord(name, session_id, message_id, folder, now_ns)
+
+
+def began_of(record_id: str) -> float:
+    """Return when a turn began, in seconds since the epoch; 0 for a foreign name."""
+    digits = record_id.partition("-")[0]
+    return int(digits) / 1000 if digits.isascii() and digits.isdigit() else 0.0
+
+
+def read_entries(path: Path) -> Entries:
+    """Read entries that :func:`write_entries` stored; none if they cannot be read."""
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return {str(name): Entry.read(values) for name, values in stored.items()}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def write_entries(path: Path, entries: Entries) -> None:
+    """Store the entries of a folder for its next snapshot.
+
+    Raises:
+        OSError: They cannot be written.
+    """
+    make_private_folder(path.parent)
+    write_text_atomic(path, json.dumps({name: each.stored() for name, each in entries.items()}))
+
+
+def _stored(record: TurnRecord) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "session_id": record.session_id,
+        "message_id": record.message_id,
+        "folder": str(record.folder),
+        "began": record.began,
+        "state": record.state,
+        "whole": record.whole,
+        "why_not": record.why_not,
+        "before": {name: each.stored() for name, each in record.before.items()},
+        "after": {
+            name: None if each is None else each.stored() for name, each in record.after.items()
+        },
+    }
+
+
+def _decoded(name: str, stored: dict[str, Any]) -> TurnRecord:
+    state = stored["state"]
+    if stored["version"] != 1 or state not in {"running", "done", "undone"}:
+        raise ValueError("another version")
+    record = TurnRecord(
+        name,
+        str(stored["session_id"]),
+        int(stored["message_id"]),
+        Path(stored["folder"]),
+        int(stored["began"]),
+        state,
+        bool(stored["whole"]),
+        why_not=str(stored["why_not"]),
+    )
+    return replace(
+        record,
+        before={path: Entry.read(each) for path, each in stored["before"].items()},
+        after={
+            path: None if each is None else Entry.read(each)
+            for path, each in stored["after"].items()
+        },
+    )

@@ -1,0 +1,258 @@
+"""Approvals and questions of agents, shown and answered in the chat they came from."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hermes_desktop.agent.tools.asking.request_queue import Attendant, RequestQueue
+from hermes_desktop.commands.approval_commands import resolve
+from hermes_desktop.commands.context import Sender
+from hermes_desktop.commands.parsing import parse_command
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.user_requests import ApprovalChoice, RequestKind, UserAnswer, UserRequest
+from hermes_desktop.gateway.access.command_access import command_access
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.platforms.messages import Question
+from hermes_desktop.gateway.session import SessionSource
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.run import GatewayRunner
+
+_MOST_SHOWN = 1500
+_YES = frozenset({"approve", "yes", "ok", "okay", "confirm", "y", "👍", "once"})
+_NO = frozenset({"deny", "no", "reject", "cancel", "n", "👎"})
+
+
+class ChatRequestPresenter:
+    """Presenter of a queue's requests of one kind in the chats of one runner.
+
+    Args:
+        runner: The runner of these chats.
+        room: The queue in which agents wait.
+        kind: The kind of requests that it presents.
+        asks: Returns the text that presents a request, given the request and the command prefix
+            there.
+        over: Returns the text for the end of a request, given the platform where it was answered;
+            "" for none.
+        buttons: Returns label and value of each answer that a platform may show as a button.
+    """
+
+    def __init__(
+        self,
+        runner: "GatewayRunner",
+        room: RequestQueue,
+        kind: RequestKind,
+        asks: Callable[[UserRequest, str], str],
+        over: Callable[[UserRequest, UserAnswer, str], str],
+        buttons: Callable[[UserRequest], tuple[tuple[str, str], ...]] = lambda _: (),
+    ) -> None:
+        self._runner = runner
+        self._room = room
+        self._kind = kind
+        self._asks = asks
+        self._over = over
+        self._buttons = buttons
+        self._leave: Callable[[], None] = lambda: None
+
+    def open(self) -> None:
+        """Start presenting requests, on the running loop, until :meth:`close`."""
+        loop = asyncio.get_running_loop()
+
+        def later(call: Callable[..., object], *arguments: Any) -> None:
+            # The loop is gone; the request times out.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(call, *arguments)
+
+        def asked(request: UserRequest) -> None:
+            later(self._ask, request)
+
+        def settled(request: UserRequest, answer: UserAnswer) -> None:
+            if request.kind == self._kind:
+                later(self._say, request, lambda platform, _: self._over(request, answer, platform))
+
+        self._leave = self._room.attend(Attendant(self._serves, asked, settled))
+
+    def close(self) -> None:
+        """Stop presenting; requests that only a chat could answer end now."""
+        self._leave()
+
+    def _serves(self, request: UserRequest) -> bool:
+        if request.kind != self._kind:
+            return False
+        source = self._runner.parts.control.turn_source(request.session_key)
+        return source is not None and source.platform is not Platform.DESKTOP
+
+    def waits_for_button(self, question_id: str, session_key: str) -> bool:
+        """Return whether a pressed button belongs to the first pending request of a chat."""
+        waiting = self._room.pending(session_key, self._kind)
+        return bool(waiting) and waiting[0].id == question_id
+
+    def _ask(self, request: UserRequest) -> None:
+        source = self._runner.parts.control.turn_source(request.session_key)
+        adapter = self._runner.adapters.get(source.platform) if source is not None else None
+        choices = self._buttons(request)
+        if source is None or adapter is None or not choices or not adapter.has_buttons:
+            self._say(request, lambda _platform, prefix: self._asks(request, prefix))
+            return
+        words = self._asks(request, adapter.typed_command_prefix)
+        self._runner.parts.replies.ask_soon(adapter, source, Question(request.id, words, choices))
+
+    def _say(self, request: UserRequest, words: Callable[[str, str], str]) -> None:
+        source = self._runner.parts.control.turn_source(request.session_key)
+        adapter = self._runner.adapters.get(source.platform) if source is not None else None
+        if source is None or adapter is None or source.platform is Platform.DESKTOP:
+            return
+        text = words(source.platform.value, adapter.typed_command_prefix)
+        if text:
+            self._runner.parts.replies.say_soon(adapter, source, text)
+
+
+def where_words(by: str) -> str:
+    """Return where a request was answered, as text for a chat."""
+    return {"window": "in the window", "terminal": "at the terminal"}.get(by, f"elsewhere ({by})")
+
+
+# Approvals
+
+
+def choice_of(text: str) -> ApprovalChoice | None:
+    """Return the choice that a plain word stands for; None for any other message."""
+    word = text.strip().strip(".!").lower()
+    if word in _YES:
+        return "once"
+    if word in _NO:
+        return "deny"
+    return {"session": "session", "always": "always"}.get(word)  # type: ignore[return-value]
+
+
+def question(request: UserRequest, seconds: float, prefix: str) -> str:
+    """Return the text of an approval request for a chat."""
+    what, why = request.text, " ".join(request.why)
+    left_out = len(what) - _MOST_SHOWN
+    if left_out > 0:  # the end matters as much as the beginning
+        what = f"{what[: _MOST_SHOWN // 2]}\n…\n{what[-_MOST_SHOWN // 2 :]}"
+        why += f" {left_out} characters of its middle are not shown here; the window shows all."
+    words = (
+        "yes, session or no" if "always" not in request.choices else "yes, session, always or no"
+    )
+    return (
+        f"May I do this?\n```\n{what.replace('```', '` ` `')}\n```\nIn {request.where}. {why}\n"
+        f"Answer {words}, or {prefix}approve and {prefix}deny. Without an answer within "
+        f"{seconds:.0f} seconds it is not done."
+    )
+
+
+class ChatApprovals(ChatRequestPresenter):
+    """Approval requests in the chats of one runner.
+
+    Args:
+        runner: The runner of these chats.
+        queue: The queue in which agents wait.
+    """
+
+    def __init__(self, runner: "GatewayRunner", queue: RequestQueue) -> None:
+        super().__init__(runner, queue, "approval", self._words, _approval_end, _approval_buttons)
+        self._queue = queue
+
+    def _words(self, request: UserRequest, prefix: str) -> str:
+        seconds = request.expires_at - self._runner.state.clock.time()
+        return question(request, max(1.0, seconds), prefix)
+
+    def answer(self, text: str, source: SessionSource, session_key: str) -> str | None:
+        """Treat a plain word as the answer to a pending request; None for other messages."""
+        choice = choice_of(text)
+        if choice is None or not self._queue.pending(session_key, "approval"):
+            return None
+        access = command_access(source, self._runner.config)
+        sender = Sender(
+            platform=source.platform.value,
+            chat_id=source.chat_id,
+            chat_type=source.chat_type,
+            user_id=source.user_id,
+            session_key=session_key,
+            in_window=source.platform is Platform.DESKTOP,
+            restricted=access.limited,
+            is_admin=access.is_admin,
+        )
+        try:
+            return resolve(self._queue, sender, choice, everything=False)
+        except HermesError as error:
+            return str(error)
+
+
+_LABELS: dict[str, str] = {
+    "once": "Yes, once",
+    "session": "Yes, in this session",
+    "always": "Always",
+    "deny": "No",
+}
+
+
+def _approval_buttons(request: UserRequest) -> tuple[tuple[str, str], ...]:
+    return tuple((_LABELS[choice], choice) for choice in request.choices)
+
+
+def _approval_end(_request: UserRequest, answer: UserAnswer, platform: str) -> str:
+    if answer.reason == "timeout":
+        return "Nobody answered in time, so it was not done."
+    if answer.reason != "answered" or answer.by in {"", platform}:
+        return ""
+    done = {"once": "allowed once", "session": "allowed in this session"}
+    words = done.get(answer.text, "denied" if answer.text == "deny" else "always allowed")
+    return f"Answered {where_words(answer.by)}: {words}."
+
+
+# Questions
+
+
+def question_text(question: UserRequest, prefix: str) -> str:
+    """Return the text of a question for a chat."""
+    lines = [question.text]
+    lines += [f"{number}. {choice}" for number, choice in enumerate(question.choices, 1)]
+    how = "with a number, or in your own words" if question.choices else "with your next message"
+    return "\n".join([*lines, "", f"Answer {how}; {prefix}stop ends what I am doing."])
+
+
+class ChatQuestions(ChatRequestPresenter):
+    """Questions in the chats of one runner. The answer is the next message of the same sender.
+
+    Args:
+        runner: The runner of these chats.
+        queue: The queue in which agents wait.
+    """
+
+    def __init__(self, runner: "GatewayRunner", queue: RequestQueue) -> None:
+        super().__init__(runner, queue, "question", question_text, _question_end, _question_buttons)
+        self._queue = queue
+
+    def answer(self, event: MessageEvent, session_key: str) -> bool:
+        """Treat a message as the answer to a pending question; False when it is not one.
+
+        Not answers are: commands, so that ``/stop`` still ends the turn; messages from another
+        sender in the same chat; and messages with files, of which only the text would be used.
+        """
+        waiting, source = self._queue.pending(session_key, "question"), event.source
+        if not waiting or source is None or not event.text.strip() or event.has_files():
+            return False
+        question = waiting[0]
+        if question.user_id and question.user_id != (source.user_id or ""):
+            return False
+        adapter = self._runner.adapters.get(source.platform)
+        prefix = adapter.typed_command_prefix if adapter is not None else "/"
+        if parse_command(event.text, prefix) is not None:
+            return False
+        return self._queue.answer(question.id, event.text, by=source.platform.value)
+
+
+def _question_buttons(question: UserRequest) -> tuple[tuple[str, str], ...]:
+    return tuple((choice, str(number)) for number, choice in enumerate(question.choices, 1))
+
+
+def _question_end(_question: UserRequest, reply: UserAnswer, platform: str) -> str:
+    if reply.reason == "timeout":
+        return "Nobody answered in time; I go on without an answer."
+    if reply.reason != "answered" or reply.by in {"", platform}:
+        return ""
+    return f"Answered {where_words(reply.by)}: {reply.text or 'skipped'}"

@@ -1,0 +1,51 @@
+"""A caret that stops blinking while nothing is typed."""
+
+from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtWidgets import QApplication, QWidget
+from typing_extensions import override
+
+REST_AFTER_MS = 10_000
+_INPUT = frozenset({QEvent.Type.KeyPress, QEvent.Type.InputMethod, QEvent.Type.MouseButtonPress})
+
+
+class RestingCaret(QObject):
+    """Lets the caret of a text field stand still after ten seconds without input.
+
+    Each blink wakes the program and repaints the field. Qt has one blink time for all fields; it is
+    changed only while this field has the focus.
+
+    Args:
+        field: The text field; it owns this object.
+    """
+
+    def __init__(self, field: QWidget) -> None:
+        super().__init__(field)
+        self._blink_ms = 0
+        self._rest = QTimer(self, singleShot=True, interval=REST_AFTER_MS)
+        self._rest.timeout.connect(self._stand_still)
+        field.installEventFilter(self)
+
+    @property
+    def resting(self) -> bool:
+        """Whether the caret stands still."""
+        return self._blink_ms > 0
+
+    @override
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind in _INPUT or kind == QEvent.Type.FocusIn:
+            self._blink()
+            self._rest.start()
+        elif kind in {QEvent.Type.FocusOut, QEvent.Type.Hide}:
+            self._rest.stop()
+            self._blink()
+        return False
+
+    def _stand_still(self) -> None:
+        self._blink_ms = QApplication.cursorFlashTime()
+        QApplication.setCursorFlashTime(0)
+
+    def _blink(self) -> None:
+        if self._blink_ms > 0:
+            QApplication.setCursorFlashTime(self._blink_ms)
+            self._blink_ms = 0
