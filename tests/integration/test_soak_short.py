@@ -34,7 +34,10 @@ async def test_everything_at_once(tmp_path: Path) -> None:
     _, unseen = unseen_notes(home, crowd.notes)
     wrong += wrong_files + unseen + model.mixed
     assert not wrong, "\n".join([f"{dict(ends)} {figures}", *wrong[:20], *crowd.where_to_look()])
-    assert ends["answered once"] > ends.total() / 2, ends
+    # How many arrive while a gateway closes depends on how long a slow machine takes to close it.
+    accepted = ends.total() - ends["told that the gateway closes"]
+    assert ends["answered once"] > accepted / 2, ends
+    assert ends["answered once"] >= len(people), ends
     assert crowd.writer is not None
     assert crowd.notes
     assert not crowd.writer.failed
