@@ -2,8 +2,12 @@
 
 import functools
 import logging
+import threading
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Generic, TypeVar
 
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.gateway.config.gateway_config import Platform
@@ -16,8 +20,39 @@ from hermes_desktop.gateway.sessions.session_records import (
     build_session_key,
     is_shared_session,
 )
-from hermes_desktop.gateway.sessions.session_single_flight import SingleFlight
 from hermes_desktop.gateway.sessions.session_transcripts import Transcripts
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class SingleFlight(Generic[T]):
+    """Merges concurrent calls of the same name. For any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._flights: dict[Hashable, Future[T]] = {}
+
+    def run(self, name: Hashable, call: Callable[[], T]) -> T:
+        """Execute the call, or wait for a running call of the same name and share its result."""
+        with self._lock:
+            under_way = self._flights.get(name)
+            flight = self._flights.setdefault(name, Future())
+        if under_way is not None:
+            return under_way.result()
+        try:
+            result = call()
+        except BaseException as error:
+            flight.set_exception(error)
+            raise
+        else:
+            flight.set_result(result)
+            return result
+        finally:
+            with self._lock:
+                del self._flights[name]
+
 
 __all__ = [
     "SessionEntry",
@@ -26,8 +61,6 @@ __all__ = [
     "build_session_key",
     "is_shared_session",
 ]
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

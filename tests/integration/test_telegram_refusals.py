@@ -16,8 +16,7 @@ from hermes_desktop.gateway.platforms.checks import answered
 from hermes_desktop.gateway.platforms.messages import MessageEvent, Piece, Question, SendResult
 from hermes_desktop.gateway.platforms.registry import AdapterContext
 from hermes_desktop.gateway.platforms.shipped import shipped_platforms
-from hermes_desktop.gateway.platforms.telegram.adapter import TelegramAdapter
-from hermes_desktop.gateway.platforms.telegram.menu import menu
+from hermes_desktop.gateway.platforms.telegram.adapter import TelegramAdapter, menu
 from hermes_desktop.gateway.platforms.telegram.serving import Serving
 from tests.fakes.bot_api_emulator import TOKEN
 from tests.fakes.model_server import ends_early, text

@@ -6,6 +6,7 @@ from noticing a stop request.
 
 import logging
 import os
+from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, cast
@@ -15,7 +16,6 @@ from hermes_desktop.core.concurrency.timed_thread import TimedThread
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.identity.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity.identity_process import IdentityProcess, identity_command
-from hermes_desktop.gateway.identity.respawns import Respawns
 from hermes_desktop.gateway.runtime_files import identity_files
 from hermes_desktop.gateway.runtime_files.identity_events import (
     ClaimAnswer,
@@ -38,6 +38,34 @@ from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 from hermes_desktop.gateway.status import read_foreign_gateway
 
 log = logging.getLogger(__name__)
+
+FIRST_PAUSE_S = 0.3
+LONGEST_PAUSE_S = 30.0
+MOST_IN_WINDOW = 5
+WINDOW_S = 120.0
+
+
+class Respawns:
+    """Counter of restarts of dead processes."""
+
+    def __init__(self) -> None:
+        self._times: deque[float] = deque()
+
+    def next_pause(self, now: float) -> float | None:
+        """Return the seconds before the next start, or None after more than five in two minutes.
+
+        Args:
+            now: Seconds of the monotonic clock.
+        """
+        while self._times and now - self._times[0] > WINDOW_S:
+            self._times.popleft()
+        if len(self._times) >= MOST_IN_WINDOW:
+            return None
+        pause = float(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** len(self._times)))
+        self._times.append(now)
+        return pause
+
+
 CLAIM_S = 5.0
 RELEASE_S = 2.0
 RESTART_PAUSE_S = 0.5
@@ -285,7 +313,7 @@ class GatewayIdentity:
             self._thread.later(_SERVICE_CHECK_S, self._check_service)
 
     def _stop_asked(self, message: Mapping[str, Any]) -> None:
-        kind = cast(StopKind, message.get("kind"))
+        kind = cast("StopKind", message.get("kind"))
         limit = float(message.get("limit") or 0.0)
         self._state = "stopping"
         if kind != "restart":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from hermes_desktop.core.concurrency.bounded_calls import BoundedCalls
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.config.gateway_config import PlatformConfig
-from hermes_desktop.gateway.platforms.not_taken import not_taken
+from hermes_desktop.gateway.platforms.messages import not_taken
 
 if TYPE_CHECKING:
     from hermes_desktop.gateway.platforms.base import PlatformAdapter

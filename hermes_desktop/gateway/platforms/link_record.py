@@ -1,4 +1,4 @@
-"""State, health and requests of one platform connection."""
+"""State, health, liveness and requests of one platform connection."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,11 +9,40 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.identity.token_locks import TokenOwner
-from hermes_desktop.gateway.platforms import liveness
 from hermes_desktop.gateway.platforms.base import LastHeard, PlatformAdapter
+from hermes_desktop.gateway.platforms.machine_watch import SuspendedTime
 from hermes_desktop.gateway.platforms.reconnect import Backoff, LinkTiming
-from hermes_desktop.gateway.platforms.sleep_watch import SuspendedTime
 from hermes_desktop.gateway.platforms.token_gate import TokenLockClient, in_use_text
+
+
+def silent_for(since: LastHeard, clock: Clock) -> float:
+    """Return for how many seconds nothing was heard.
+
+    The monotonic clock may stop while the machine sleeps; then the wall clock counts. If the wall
+    clock was set back, the monotonic clock counts.
+    """
+    return max(clock.monotonic() - since.monotonic, clock.time() - since.wall)
+
+
+def is_silent(adapter: PlatformAdapter, connected: LastHeard, clock: Clock) -> bool:
+    """Return whether a connected adapter should have heard something by now and has not.
+
+    Args:
+        adapter: The adapter.
+        connected: When its connection was established; used until the server is first heard.
+        clock: The clock.
+    """
+    expected = adapter.expected_silence_s
+    return expected is not None and silent_for(adapter.last_heard or connected, clock) >= expected
+
+
+def until_silent(adapter: PlatformAdapter, connected: LastHeard, clock: Clock) -> float | None:
+    """Return in how many seconds it will be silent if nothing is heard; None: never."""
+    expected = adapter.expected_silence_s
+    if expected is None:
+        return None
+    return max(0.0, expected - silent_for(adapter.last_heard or connected, clock))
+
 
 LinkState = Literal["connecting", "up", "retrying", "paused", "fatal"]
 
@@ -150,8 +179,8 @@ class LinkRecord:
         adapter, connected = self._adapter, self._connected
         if adapter is None or connected is None:
             return PlatformHealth(name, "connecting", heard_at)
-        if liveness.is_silent(adapter, connected, self._clock):
-            seconds = liveness.silent_for(adapter.last_heard or connected, self._clock)
+        if is_silent(adapter, connected, self._clock):
+            seconds = silent_for(adapter.last_heard or connected, self._clock)
             return PlatformHealth(name, "silent", heard_at, _silent_words(seconds))
         heard = adapter.last_heard is not None or adapter.expected_silence_s is None
         return PlatformHealth(name, "connected" if heard else "connecting", heard_at)

@@ -1,12 +1,16 @@
 """Records exchanged between a platform and the gateway: incoming messages and send results."""
 
+import asyncio
 import enum
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.gateway.sessions.session_records import SessionSource
+
+log = logging.getLogger(__name__)
 
 
 class MessageType(enum.Enum):
@@ -171,3 +175,13 @@ class SendResult:
     retry_after: float | None = None
     error_kind: ErrorKind | None = None
     continuation_message_ids: tuple[str, ...] = ()
+
+
+def not_taken(event: MessageEvent) -> "asyncio.Task[str | None]":
+    """Refuse a message of an abandoned or trial connection; its server delivers it again."""
+
+    async def cancelled() -> str | None:
+        raise asyncio.CancelledError
+
+    log.info("A message of a connection that is not used is not taken: %s", event.message_id)
+    return asyncio.get_running_loop().create_task(cancelled())

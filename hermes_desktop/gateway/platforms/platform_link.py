@@ -8,15 +8,20 @@ from typing import Any, TypeVar
 
 from hermes_desktop.core.concurrency.bounded_calls import BoundedCalls
 from hermes_desktop.gateway.config.gateway_config import Platform
-from hermes_desktop.gateway.platforms import liveness
 from hermes_desktop.gateway.platforms.base import (
     LastHeard,
     PlatformAdapter,
     TokenIdentity,
 )
-from hermes_desktop.gateway.platforms.link_record import LinkRecord, LinkState, LinkTools
-from hermes_desktop.gateway.platforms.not_taken import not_taken
-from hermes_desktop.gateway.platforms.sleep_watch import SuspendedTime
+from hermes_desktop.gateway.platforms.link_record import (
+    LinkRecord,
+    LinkState,
+    LinkTools,
+    is_silent,
+    until_silent,
+)
+from hermes_desktop.gateway.platforms.machine_watch import SuspendedTime
+from hermes_desktop.gateway.platforms.messages import not_taken
 from hermes_desktop.gateway.platforms.token_gate import TokenLockClient, in_use_text
 
 __all__ = ["LinkTools", "PlatformLink"]
@@ -206,7 +211,7 @@ class PlatformLink(LinkRecord):
             adapter, connected = self._adapter, self._connected
             if adapter is None or connected is None or self._has_failed(adapter):
                 break
-            if self._probe_wanted or liveness.is_silent(adapter, connected, self._clock):
+            if self._probe_wanted or is_silent(adapter, connected, self._clock):
                 self._tools.changed()
                 try:
                     alive = await self._unless_called_away(self._answers(adapter))
@@ -217,7 +222,7 @@ class PlatformLink(LinkRecord):
                     break
                 self._tools.changed()
             else:
-                await self._listen(adapter, liveness.until_silent(adapter, connected, self._clock))
+                await self._listen(adapter, until_silent(adapter, connected, self._clock))
         await self._let_go()
 
     async def _listen(self, adapter: PlatformAdapter, seconds: float | None) -> None:

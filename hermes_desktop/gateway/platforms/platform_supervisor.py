@@ -4,33 +4,74 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.concurrency.background_tasks import TaskSet
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.core.events import Notice, PlatformHealth
+from hermes_desktop.gateway import status
 from hermes_desktop.gateway.config.config_changes import PlatformOutcome, changed_platforms
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.identity.token_locks import TokenOwner
 from hermes_desktop.gateway.platforms.base import PlatformAdapter, TokenIdentity
-from hermes_desktop.gateway.platforms.network_watch import NetworkWatch
-from hermes_desktop.gateway.platforms.platform_link import LinkTools, PlatformLink
-from hermes_desktop.gateway.platforms.platform_status import PlatformError, PlatformStatusFile
-from hermes_desktop.gateway.platforms.reconnect import LinkTiming
-from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
-from hermes_desktop.gateway.platforms.sleep_watch import (
+from hermes_desktop.gateway.platforms.machine_watch import (
+    NetworkWatch,
     SleepWatch,
     SuspendedTime,
     boot_clock,
     outage_notice,
     sleep_notice,
 )
+from hermes_desktop.gateway.platforms.platform_link import LinkTools, PlatformLink
+from hermes_desktop.gateway.platforms.reconnect import LinkTiming
+from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
 from hermes_desktop.gateway.platforms.token_gate import TokenLockClient
 from hermes_desktop.gateway.status import IdentityHolder
 
 log = logging.getLogger(__name__)
+
+# Names of the status file, where they differ from ours.
+_FILE_STATES = {"silent": "retrying", "unavailable": "disabled"}
+
+PlatformError = tuple[str | None, str | None]
+"""Code and text of the current error."""
+
+
+class PlatformStatusFile:
+    """Writes the platforms' entries whenever one of them changed. On the event loop.
+
+    Args:
+        identity: The holder that writes the file; None writes nothing.
+        clock: The source of the time at which an entry changed.
+    """
+
+    def __init__(self, identity: IdentityHolder | None, clock: Clock) -> None:
+        self._identity = identity
+        self._clock = clock
+        self._shown: dict[str, dict[str, Any]] = {}
+
+    def write(self, platforms: Iterable[tuple[PlatformHealth, PlatformError]]) -> None:
+        """Write the health of all platforms; those not included are no longer served."""
+        if self._identity is None:
+            return
+        now = datetime.fromtimestamp(self._clock.time(), UTC).isoformat()
+        before, self._shown = self._shown, {}
+        for health, (code, words) in platforms:
+            entry = {
+                "state": _FILE_STATES.get(health.state, health.state),
+                "error_code": code,
+                "error_message": words,
+            }
+            old = before.get(health.name, {})
+            is_same = all(old.get(name) == value for name, value in entry.items()) and old
+            self._shown[health.name] = old if is_same else {**entry, "updated_at": now}
+        if self._shown != before:
+            status.write_runtime_status(self._identity, platforms=dict(self._shown))
+
 
 _FIRST_ROUND_SPARE_S = 3.0
 _STOP_S = 2.0

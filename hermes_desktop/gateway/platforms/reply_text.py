@@ -1,11 +1,43 @@
-"""Preparation of replies for a chat: removal of provider errors and splitting into messages."""
+"""Preparation of replies for a chat: removal of provider errors and splitting into messages.
+
+A cut never splits a grapheme, that is, a visible character.
+"""
 
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from hermes_desktop.gateway.config.gateway_config import Platform
-from hermes_desktop.gateway.platforms.graphemes import grapheme_start
+
+_JOINER, _REGIONAL = "\u200d", range(0x1F1E6, 0x1F200)
+_MODIFIERS = range(0x1F3FB, 0x1F400)
+_LONGEST_GRAPHEME = 64
+
+
+def grapheme_start(text: str, at: int, least: int) -> int:
+    """Return the last position up to ``at`` that splits no visible character."""
+    place = at
+    while place > max(least + 1, at - _LONGEST_GRAPHEME) and _is_inside(text, place):
+        place -= 1
+    return place if not _is_inside(text, place) else at
+
+
+def _is_inside(text: str, at: int) -> bool:
+    if not 0 < at < len(text):
+        return False
+    before, behind = text[at - 1], text[at]
+    if _JOINER in {before, behind} or unicodedata.combining(behind):
+        return True
+    if unicodedata.category(behind) in {"Mn", "Me", "Mc"} or ord(behind) in _MODIFIERS:
+        return True
+    if ord(before) in _REGIONAL and ord(behind) in _REGIONAL:
+        run = 0
+        while run < at and ord(text[at - 1 - run]) in _REGIONAL:
+            run += 1
+        return run % 2 == 1
+    return before == "\r" and behind == "\n"
+
 
 UNTOUCHED = frozenset(
     {

@@ -9,12 +9,12 @@ from hermes_desktop.gateway.platforms.base import PlatformAdapter
 from hermes_desktop.gateway.platforms.checks import CheckResult
 from hermes_desktop.gateway.platforms.reconnect import LinkTiming
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
-from hermes_desktop.gateway.platforms.telegram import packages
+from hermes_desktop.gateway.platforms.telegram.loading import lacking
 
 _SERVED = {Platform.TELEGRAM: "hermes_desktop.gateway.platforms.telegram.serving"}
 """Modules with a class ``Serving``, loaded on demand; see :class:`Serving`."""
 
-_LACKS = {Platform.TELEGRAM: packages.lacking}
+_LACKS = {Platform.TELEGRAM: lacking}
 """Checks for missing packages, which load none of them."""
 
 

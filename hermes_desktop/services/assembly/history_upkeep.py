@@ -14,7 +14,7 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import ConfigError, HermesError
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.platforms.sleep_watch import boot_clock
+from hermes_desktop.gateway.platforms.machine_watch import boot_clock
 from hermes_desktop.services.hosting.gateway_host import GatewayHost
 from hermes_desktop.services.sessions.clock_trust import ClockCheck, ClockNote
 from hermes_desktop.services.settings.history_options import UpkeepSettings

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.platforms.network_watch import NetworkWatch
+from hermes_desktop.gateway.platforms.machine_watch import NetworkWatch
 
 HEAD = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
 WLAN = "wlan0\t00000000\t0101A8C0\t0003\t0\t0\t600\t00000000\t0\t0\t0\n"

@@ -19,14 +19,13 @@ from hermes_desktop.gateway.platforms.base import (
     SendResult,
     TokenIdentity,
 )
-from hermes_desktop.gateway.platforms.network_watch import NetworkWatch
+from hermes_desktop.gateway.platforms.machine_watch import NetworkWatch, SleepWatch
 from hermes_desktop.gateway.platforms.platform_supervisor import (
     PlatformSupervisor,
     SupervisorWiring,
 )
 from hermes_desktop.gateway.platforms.reconnect import LinkTiming
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
-from hermes_desktop.gateway.platforms.sleep_watch import SleepWatch
 from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 from tests.fakes.clock import MovableClock
 from tests.support.waiting import until

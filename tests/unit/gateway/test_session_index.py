@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.sessions.session_index import (
+from hermes_desktop.gateway.sessions.session_routing import (
     README_KEY,
     IndexFile,
     UnreadableIndexError,

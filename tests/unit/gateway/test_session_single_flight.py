@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from hermes_desktop.gateway.sessions.session_single_flight import SingleFlight
+from hermes_desktop.gateway.session import SingleFlight
 
 
 def test_who_comes_meanwhile_shares_the_result_or_the_error() -> None:

@@ -6,9 +6,8 @@ import time
 import pytest
 
 from hermes_desktop.gateway.platforms.base import LastHeard
-from hermes_desktop.gateway.platforms.liveness import is_silent, silent_for, until_silent
-from hermes_desktop.gateway.platforms.reconnect import Backoff, LinkTiming
-from hermes_desktop.gateway.platforms.sleep_watch import (
+from hermes_desktop.gateway.platforms.link_record import is_silent, silent_for, until_silent
+from hermes_desktop.gateway.platforms.machine_watch import (
     SleepWatch,
     SuspendedTime,
     boot_clock,
@@ -16,6 +15,7 @@ from hermes_desktop.gateway.platforms.sleep_watch import (
     sleep_notice,
     span,
 )
+from hermes_desktop.gateway.platforms.reconnect import Backoff, LinkTiming
 from tests.fakes.clock import MovableClock
 from tests.fakes.platform import FakePlatform
 

@@ -7,7 +7,7 @@ import pytest
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.concurrency.timed_thread import TimedThread
-from hermes_desktop.gateway.identity.respawns import Respawns
+from hermes_desktop.gateway.identity.identity_supervisor import Respawns
 
 
 def test_calls_run_in_order_and_a_mistake_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:

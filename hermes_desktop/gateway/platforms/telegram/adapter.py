@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import logging
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from hermes_desktop.commands.registry import available_commands
 from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
@@ -14,21 +16,19 @@ from hermes_desktop.gateway.platforms.messages import MessageEvent, Piece, Quest
 from hermes_desktop.gateway.platforms.registry import AdapterContext
 from hermes_desktop.gateway.platforms.telegram import attachments, results
 from hermes_desktop.gateway.platforms.telegram.formatted import MOST_UNITS, Formatted, units
-from hermes_desktop.gateway.platforms.telegram.grouping import groups_of
 from hermes_desktop.gateway.platforms.telegram.inbound import button_data
 from hermes_desktop.gateway.platforms.telegram.incoming import GENERAL_TOPIC
 from hermes_desktop.gateway.platforms.telegram.intake import UpdateConverter
-from hermes_desktop.gateway.platforms.telegram.loading import ApiMaker, load_api
+from hermes_desktop.gateway.platforms.telegram.loading import ApiMaker, load_api, missing_text
 from hermes_desktop.gateway.platforms.telegram.markup import formatted
-from hermes_desktop.gateway.platforms.telegram.menu import menu
 from hermes_desktop.gateway.platforms.telegram.options import read_options
-from hermes_desktop.gateway.platforms.telegram.packages import missing_text
 from hermes_desktop.gateway.platforms.telegram.poller import (
     UNKNOWN_TOKEN,
     ConflictCount,
     Failure,
     Kept,
     Poller,
+    groups_of,
 )
 from hermes_desktop.gateway.platforms.telegram.records import (
     Bot,
@@ -42,6 +42,20 @@ if TYPE_CHECKING:
     from hermes_desktop.gateway.platforms.telegram.api import TelegramApi
 
 log = logging.getLogger(__name__)
+
+_MOST, _LONGEST = 60, 256
+_NAME = re.compile(r"[a-z0-9_]{1,32}\Z")
+
+
+def menu() -> list[tuple[str, str]]:
+    """Return name and description of each command available in chats."""
+    found = [
+        (each.name, (each.description or each.name)[:_LONGEST])
+        for each in available_commands()
+        if _NAME.match(each.name)
+    ]
+    return found[:_MOST]
+
 
 _GROUP_PAUSE_S = 3.0
 _MOST_CONFLICTS = 5

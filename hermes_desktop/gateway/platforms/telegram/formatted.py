@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hermes_desktop.gateway.platforms.graphemes import grapheme_start
+from hermes_desktop.gateway.platforms.reply_text import grapheme_start
 
 MOST_UNITS = 4096
 """Length limit of a message in UTF-16 units."""

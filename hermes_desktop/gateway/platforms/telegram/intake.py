@@ -1,16 +1,82 @@
-"""Conversion of updates with the state it needs: edited texts and replies to bots."""
+"""Conversion of updates with the state it needs: edited texts, replies to bots."""
 
 import logging
+from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hermes_desktop.gateway.platforms.messages import MessageEvent
-from hermes_desktop.gateway.platforms.telegram.bot_talk import BotReplyLimit
-from hermes_desktop.gateway.platforms.telegram.edits import EditHistory
 from hermes_desktop.gateway.platforms.telegram.inbound import message_event
 from hermes_desktop.gateway.platforms.telegram.options import TelegramOptions
 from hermes_desktop.gateway.platforms.telegram.records import Bot, Incoming
 
 log = logging.getLogger(__name__)
+
+_KEPT = 500
+_QUOTED = 200
+
+
+class EditHistory:
+    """Remembers the latest texts, because Telegram also reports edits without a change."""
+
+    def __init__(self) -> None:
+        self._said: OrderedDict[tuple[str, str], str] = OrderedDict()
+
+    def remember(self, update: Incoming) -> None:
+        """Remember an accepted message."""
+        if update.kind == "message":
+            self._said[update.chat_id, update.message_id] = update.text
+            if len(self._said) > _KEPT:
+                self._said.popitem(last=False)
+
+    def changed(self, update: Incoming) -> Incoming | None:
+        """Return an edit as a new message; None: its text is unchanged or it was not for us."""
+        name = (update.chat_id, update.message_id)
+        before = self._said.get(name)
+        if before is None or not update.text or update.text == before:
+            return None
+        self._said[name] = update.text
+        quoted = " ".join(before.replace("[", "(").replace("]", ")").split())
+        if len(quoted) > _QUOTED:
+            quoted = quoted[: _QUOTED - 1] + "…"
+        what = f"I have changed my message “{quoted}”. Now"
+        if not quoted:
+            what = "I have added words to what I sent. Now"
+        return replace(
+            update,
+            kind="message",
+            message_id=f"{update.message_id}-{update.edited}",
+            text=f"[{what} it says:]\n{update.text}",
+            attachments=(),
+            album_id="",
+        )
+
+
+_MOST = 10
+_CHATS = 500
+
+
+class BotReplyLimit:
+    """Counts the replies to other bots in a chat since a human wrote there."""
+
+    def __init__(self) -> None:
+        self._answered: dict[str, int] = {}
+
+    def person_wrote(self, chat_id: str) -> None:
+        """Reset the count, because a human is present who can stop it."""
+        self._answered.pop(chat_id, None)
+
+    def may_go_on(self, update: Incoming) -> bool:
+        """Return whether a message is answered; those of humans always are."""
+        if not update.is_bot:
+            return True
+        number = self._answered.pop(update.chat_id, 0) + 1
+        self._answered[update.chat_id] = number
+        if len(self._answered) > _CHATS:
+            del self._answered[next(iter(self._answered))]
+        if number == _MOST + 1:
+            log.warning("Another bot is not answered any more until a person writes there")
+        return number <= _MOST
 
 
 class UpdateConverter:

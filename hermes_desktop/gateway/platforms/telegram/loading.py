@@ -1,8 +1,11 @@
-"""Loading of the Telegram library on demand."""
+"""Loading of the Telegram library on demand, and what to install if it is missing."""
 
 import importlib
 import re
+import sys
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_desktop.core.errors import ConfigError
@@ -11,6 +14,30 @@ from hermes_desktop.gateway.platforms.telegram.options import TelegramOptions
 
 if TYPE_CHECKING:
     from hermes_desktop.gateway.platforms.telegram.api import TelegramApi
+
+PACKAGE = "python-telegram-bot"
+_WANTED = f"{PACKAGE}>=22.5,<23"
+
+
+def install_command(prefix: str = sys.prefix, executable: str = sys.executable) -> str:
+    """Return the command that installs the missing package where this program runs."""
+    parts = Path(prefix).parts
+    if "pipx" in parts:
+        return f"pipx inject {Path(prefix).name} '{_WANTED}'"
+    if "uv" in parts and "tools" in parts:
+        return f"uv tool install --with '{_WANTED}' {Path(prefix).name}"
+    return f"{executable} -m pip install '{_WANTED}'"
+
+
+def missing_text() -> str:
+    """Return a sentence about the missing package."""
+    return f"The package {PACKAGE} is not installed. Run: {install_command()}"
+
+
+def lacking() -> str:
+    """Return that sentence if the package is missing, else "". Loads nothing."""
+    return "" if find_spec("telegram") is not None else missing_text()
+
 
 ApiMaker = Callable[[str, TelegramOptions], "TelegramApi"]
 

@@ -6,16 +6,49 @@ narrow tables are set in columns, wide ones row by row.
 """
 
 import itertools
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from hermes_desktop.gateway.platforms.telegram.formatted import Formatted, Mark
-from hermes_desktop.gateway.platforms.telegram.links import is_misleading
+
+_PLACE = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://)?((?:[\w-]+\.)+[^\W\d_]{2,}|\d+(?:\.\d+){3})", re.IGNORECASE
+)
+
+
+def is_misleading(shown: str, address: str) -> bool:
+    """Return whether the text of a link looks like the address of another host or user.
+
+    Args:
+        shown: The text.
+        address: The target of the link.
+    """
+    words = shown.strip()
+    if words.startswith("@"):
+        return True
+    found = _PLACE.match(words)
+    if found is None:
+        return False
+    return _host(found[1]) != _host(_host_of(address))
+
+
+def _host_of(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _host(name: str) -> str:
+    return name.lower().removeprefix("www.")
+
 
 _WIDEST_TABLE = 38
 _LINKS = ("http://", "https://", "tg://user?", "mailto:")

@@ -5,9 +5,13 @@ from hermes_desktop.gateway.config.gateway_config import PlatformConfig
 from hermes_desktop.gateway.platforms.checks import CheckResult
 from hermes_desktop.gateway.platforms.registry import AdapterContext
 from hermes_desktop.gateway.platforms.telegram.adapter import TelegramAdapter
-from hermes_desktop.gateway.platforms.telegram.loading import ApiMaker, load_api
+from hermes_desktop.gateway.platforms.telegram.loading import (
+    ApiMaker,
+    install_command,
+    load_api,
+    missing_text,
+)
 from hermes_desktop.gateway.platforms.telegram.options import read_options
-from hermes_desktop.gateway.platforms.telegram.packages import install_command, missing_text
 from hermes_desktop.gateway.platforms.telegram.poller import ConflictCount
 from hermes_desktop.gateway.platforms.telegram.records import RefusalError
 

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from hermes_desktop.gateway.platforms.telegram.bot_talk import BotReplyLimit
+from hermes_desktop.gateway.platforms.telegram.intake import BotReplyLimit
 from hermes_desktop.gateway.platforms.telegram.records import Incoming
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hermes_desktop.gateway.platforms.telegram.edits import EditHistory
+from hermes_desktop.gateway.platforms.telegram.intake import EditHistory
 from hermes_desktop.gateway.platforms.telegram.records import Incoming
 
 SAID = Incoming(1, "message", chat_id="42", message_id="5", user_id="42", text="one [two]")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hermes_desktop.gateway.platforms.telegram.grouping import groups_of, may_go_on
+from hermes_desktop.gateway.platforms.telegram.poller import groups_of, may_go_on
 from hermes_desktop.gateway.platforms.telegram.records import Attachment, Incoming
 
 

@@ -8,7 +8,6 @@ from hermes_desktop.gateway.config.config_environment import apply_environment
 from hermes_desktop.gateway.config.config_yaml import merge_yaml
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.messages import MessageEvent, MessageType
-from hermes_desktop.gateway.platforms.telegram.grouping import groups_of
 from hermes_desktop.gateway.platforms.telegram.inbound import (
     ANSWERS,
     button_data,
@@ -17,6 +16,7 @@ from hermes_desktop.gateway.platforms.telegram.inbound import (
 )
 from hermes_desktop.gateway.platforms.telegram.incoming import incoming
 from hermes_desktop.gateway.platforms.telegram.options import read_options
+from hermes_desktop.gateway.platforms.telegram.poller import groups_of
 from hermes_desktop.gateway.platforms.telegram.records import Bot
 
 BOT = Bot(7, "OurBot", "Our Bot")

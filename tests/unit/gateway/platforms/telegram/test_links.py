@@ -2,8 +2,7 @@
 
 import pytest
 
-from hermes_desktop.gateway.platforms.telegram.links import is_misleading
-from hermes_desktop.gateway.platforms.telegram.markup import formatted
+from hermes_desktop.gateway.platforms.telegram.markup import formatted, is_misleading
 
 
 @pytest.mark.parametrize(

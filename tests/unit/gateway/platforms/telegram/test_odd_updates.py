@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from hermes_desktop.gateway.config.gateway_config import PlatformConfig
 from hermes_desktop.gateway.platforms.messages import MessageEvent
-from hermes_desktop.gateway.platforms.telegram.grouping import groups_of, may_go_on
 from hermes_desktop.gateway.platforms.telegram.incoming import incoming
 from hermes_desktop.gateway.platforms.telegram.intake import UpdateConverter
 from hermes_desktop.gateway.platforms.telegram.options import read_options
+from hermes_desktop.gateway.platforms.telegram.poller import groups_of, may_go_on
 from hermes_desktop.gateway.platforms.telegram.records import Bot
 
 PERSON = {"id": 42, "is_bot": False, "first_name": "Ann", "username": "ann"}

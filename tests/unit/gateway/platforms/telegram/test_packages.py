@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hermes_desktop.gateway.platforms.telegram.packages import install_command, lacking
+from hermes_desktop.gateway.platforms.telegram.loading import install_command, lacking
 
 
 def test_the_command_fits_how_the_program_was_installed() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.platforms.telegram.unread_kinds import unread_kind
+from hermes_desktop.gateway.platforms.telegram.incoming import unread_kind
 
 AROUND: dict[str, Any] = {
     "message_id": 5, "date": 9, "chat": {"id": 42}, "from": {"id": 42}, "edit_date": 3,
