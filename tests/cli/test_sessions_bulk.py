@@ -11,7 +11,7 @@ from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.services.sessions import bulk_sessions
 from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 from hermes_desktop.state.trash.trash import TrashDiskFullError, TrashTooLargeError
 from tests.fakes.program import Converse, Program
 from tests.fakes.state_files import dump

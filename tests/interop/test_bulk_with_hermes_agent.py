@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 
 _SCRIPTS = Path(__file__).parent / "scripts"
 _ROOT = Path(__file__).parents[2]

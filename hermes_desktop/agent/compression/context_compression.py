@@ -35,8 +35,7 @@ from hermes_desktop.core.errors import (
 from hermes_desktop.core.files.lock_holder import new_holder_id, pid_of
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.conversations.compaction import Compaction
-from hermes_desktop.state.conversations.compression_locks import CompressionLock
+from hermes_desktop.state.conversations.compaction import Compaction, CompressionLock
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
 
 log = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hermes_desktop.services.sessions.bulk_sessions import BulkPlan
     from hermes_desktop.services.sessions.session_actions import SessionActions
     from hermes_desktop.state import SessionDB
-    from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+    from hermes_desktop.state.sessions.bulk_selection import SessionFilter
     from hermes_desktop.state.trash.trash import TrashReceipt
 
 _COLUMNS = (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hermes_desktop.cli import output
-from hermes_desktop.state.sessions.bulk_filters import DAY_S, SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import DAY_S, SessionFilter
 
 if TYPE_CHECKING:
     _FloatType = click.ParamType[float]

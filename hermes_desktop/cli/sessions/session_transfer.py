@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hermes_desktop.services.transfer.session_export import Clean
     from hermes_desktop.services.transfer.session_import import Imported, ImportPlan
     from hermes_desktop.state import SessionDB
-    from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+    from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 
 _STANDARD = "-"
 _MOST_LOSSES = 20

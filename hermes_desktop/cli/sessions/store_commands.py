@@ -21,7 +21,7 @@ from hermes_desktop.state.maintenance.health import health_report
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
     from hermes_desktop.services.sessions.store_care import Optimised
-    from hermes_desktop.state.maintenance.health_records import HealthReport
+    from hermes_desktop.state.maintenance.health import HealthReport
     from hermes_desktop.state.maintenance.repair import RepairReport
     from hermes_desktop.state.maintenance.statistics import StoreFigures
 

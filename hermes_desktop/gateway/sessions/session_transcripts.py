@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from hermes_desktop.core.errors import HermesError, StateUnavailableError
 from hermes_desktop.gateway.sessions.session_keeping import EntryStore
-from hermes_desktop.state.conversations import alternation
+from hermes_desktop.state.conversations import conversation
 from hermes_desktop.state.conversations.messages_table import MessageFields
 from hermes_desktop.state.records.sqlite_errors import MissingSessionError
 
@@ -113,7 +113,7 @@ class Transcripts(EntryStore):
                 self._store_waiting(self._db, session_id)
             unsaved = [dict(message) for message in self._unsaved.get(session_id, ())]
         stored = self._db.get_messages_as_conversation(session_id, repair_alternation=True)
-        return alternation.repaired([*stored, *unsaved]) if unsaved else stored
+        return conversation.repaired([*stored, *unsaved]) if unsaved else stored
 
     def rewrite_transcript(self, session_id: str, messages: Sequence[Message]) -> bool:
         """Replace the active messages; summarized ones stay.

@@ -8,8 +8,13 @@ from pathlib import Path
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, silent
-from hermes_desktop.state.sessions.bulk_filters import DAY_S, Candidate, SessionFilter
-from hermes_desktop.state.sessions.bulk_selection import Selection, SparedCounts
+from hermes_desktop.state.sessions.bulk_selection import (
+    DAY_S,
+    Candidate,
+    Selection,
+    SessionFilter,
+    SparedCounts,
+)
 
 PRUNE_AGE_S = 90 * DAY_S
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.conversations import turn_leases
+from hermes_desktop.state.conversations import conversation_locks
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks, is_unanswered
 from hermes_desktop.state.database.holders import Holder, foreign_holders
 
@@ -98,9 +98,9 @@ class ForeignTurns:
         """Return the turn of a foreign program (not one of ours) in a session, else None."""
         ids = self._db.get_compression_lineage(session_id) or [session_id]
         now = self._clock.time()
-        lease = self._db.read(lambda conn: turn_leases.holder_of(conn, ids, now))
+        lease = self._db.read(lambda conn: conversation_locks.lease_holder(conn, ids, now))
         if lease is not None:
-            who = turn_leases.holder_label(lease)
+            who = conversation_locks.lease_holder_label(lease)
             return OpenTurn(self._newest_prompt(session_id), who, certain=True)
         return self._by_messages(session_id)
 

@@ -22,7 +22,7 @@ from hermes_desktop.state.records.cancellation import (
     silent,
     stop_if,
 )
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 
 Clean = Callable[[Any], Any]
 """Removes secrets from an exported object."""

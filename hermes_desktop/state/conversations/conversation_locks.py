@@ -1,8 +1,9 @@
-"""Locks that allow one turn per conversation among all processes of this program in one home.
+"""Which process has the turn of a conversation: our locks, and the leases of ``hermes``.
 
-Each conversation has its own lock, named by its first session, so that the name stays when the
-conversation continues in another session. Nothing is stored in the shared file: ``hermes`` does not
-know these locks, and is not kept out by them.
+Each conversation has its own lock among all processes of this program in one home, named by its
+first session, so that the name stays when the conversation continues in another session. Nothing is
+stored in the shared file: ``hermes`` does not know these locks, and is not kept out by them. Newer
+releases of ``hermes`` mark a running turn in the shared file; these leases are only read.
 """
 
 import contextlib
@@ -12,11 +13,13 @@ import re
 import sqlite3
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.files.atomic_files import write_bytes_atomic
+from hermes_desktop.core.files.lock_holder import pid_of, runs_here
 from hermes_desktop.core.files.shared_lock import LockOwner, SharedLock, owner_of, remove_leftovers
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.records import Message
@@ -187,3 +190,30 @@ def is_unanswered(message: Message) -> bool:
     return message.role in {"user", "tool"} or bool(
         message.role == "assistant" and message.tool_calls
     )
+
+
+def lease_holder(conn: sqlite3.Connection, ids: Collection[str], now: float) -> str | None:
+    """Return the holder of an unexpired turn lease on one of these sessions, None without one.
+
+    Args:
+        conn: The shared file.
+        ids: All sessions of the conversation.
+        now: Epoch seconds.
+    """
+    wanted = list(ids)
+    marks = ",".join("?" * len(wanted))
+    try:
+        rows = conn.execute(
+            "SELECT holder FROM session_turn_leases "
+            f"WHERE expires_at > ? AND conversation_id IN ({marks}) ORDER BY expires_at DESC",
+            (now, *wanted),
+        ).fetchall()
+    except sqlite3.OperationalError:  # older files do not have the table
+        return None
+    return str(rows[0][0]) if rows else None
+
+
+def lease_holder_label(holder: str) -> str:
+    """Return the display name of a holder."""
+    pid = pid_of(holder)
+    return f"hermes (process {pid})" if pid is not None and runs_here(holder) else "hermes"

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from hermes_desktop.state.facade.store import Store
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.records import StateChanges
-from hermes_desktop.state.sessions.chains import Chains
 from hermes_desktop.state.sessions.line_blocks import LineBlocks, LineEntry, LineSorter
-from hermes_desktop.state.sessions.line_matching import Needle
-from hermes_desktop.state.sessions.list_order import conversation_roots, lines_of
+from hermes_desktop.state.sessions.lineage import Chains
+from hermes_desktop.state.sessions.list_order import Needle, conversation_roots, lines_of
 from hermes_desktop.state.sessions.session_list import Line, ListFilter, load_lines
 
 _ALL = ListFilter(exclude_sources=("tool",), limit=None, include_archived=True)

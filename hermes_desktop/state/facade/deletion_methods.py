@@ -17,20 +17,20 @@ from hermes_desktop.core.errors import BusyError, HermesError
 from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.conversations.trash_rows import ConversationScope
 from hermes_desktop.state.database import holders
-from hermes_desktop.state.facade import long_deletion
+from hermes_desktop.state.facade import long_sessions
 from hermes_desktop.state.facade.session_methods import own_pins, own_pins_if_readable
 from hermes_desktop.state.facade.store import Store, reads, writes
 from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, Progress, silent
 from hermes_desktop.state.records.stored_rows import marks
 from hermes_desktop.state.sessions import (
-    archiving,
     bulk_selection,
     deletion,
+    lineage,
     maintenance,
     pins,
+    sessions_table,
 )
-from hermes_desktop.state.sessions.bulk_filters import DAY_S, Candidate, SessionFilter
-from hermes_desktop.state.sessions.bulk_selection import Selection
+from hermes_desktop.state.sessions.bulk_selection import DAY_S, Candidate, Selection, SessionFilter
 from hermes_desktop.state.sessions.deletion import DeletionScope
 
 log = logging.getLogger(__name__)
@@ -142,7 +142,7 @@ def prune_empty_ghost_sessions(db: Store, sessions_dir: Path | None = None) -> i
 @writes
 def finish_what_was_cut_short(db: Store) -> int:
     """Finish deletions and undo copies that a crash interrupted. Returns how many."""
-    return long_deletion.finish(db, db._clock.time())
+    return long_sessions.finish(db, db._clock.time())
 
 
 @writes
@@ -154,11 +154,11 @@ def archive(db: Store, choice: SessionFilter) -> int:
     """
     selected = selection(db, choice, for_archive=True).candidates
     fresh = [found.id for found in selected if not found.archived]
-    members = db.read(lambda conn: archiving.families(conn, fresh))
+    members = db.read(lambda conn: lineage.families(conn, fresh))
     for start in range(0, len(members), deletion.MOST_SESSIONS):
         portion = members[start : start + deletion.MOST_SESSIONS]
         db._execute_write(
-            lambda conn, portion=portion: archiving.set_archived(  # type: ignore[misc]
+            lambda conn, portion=portion: sessions_table.set_archived(  # type: ignore[misc]
                 conn, portion, archived=True
             )
         )
@@ -225,7 +225,7 @@ def _delete_portion(
         return present
 
     if portion.is_long:
-        gone = long_deletion.remove_long(db, choose, db._clock.time())
+        gone = long_sessions.remove_long(db, choose, db._clock.time())
     else:
         gone = db._execute_write(lambda conn: deletion.remove(conn, choose(conn)))
     return len(set(named).intersection(gone)), gone

@@ -10,15 +10,15 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.state.conversations import compression_locks, stored_replies
-from hermes_desktop.state.conversations.compression_locks import LIFETIME_S, CompressionLock
+from hermes_desktop.state.conversations import compaction, stored_replies
+from hermes_desktop.state.conversations.compaction import LOCK_LIFETIME_S, CompressionLock
 from hermes_desktop.state.database.schema import SCHEMA_VERSION
 from hermes_desktop.state.facade.store import Store, reads, writes
 from hermes_desktop.state.records.records import SessionRow
 from hermes_desktop.state.sessions import sessions_table
-from hermes_desktop.state.shared_tables import delivery_table, handoff_table, routing_table
+from hermes_desktop.state.shared_tables import delivery_table, gateway_tables
 from hermes_desktop.state.shared_tables.delivery_table import Obligation, ObligationState, Owner
-from hermes_desktop.state.shared_tables.routing_table import Entry
+from hermes_desktop.state.shared_tables.gateway_tables import Entry
 
 
 @reads
@@ -74,7 +74,7 @@ def set_expiry_finalized(
 @reads
 def load_gateway_routing_entries(db: Store, *, scope: str = "") -> dict[str, str]:
     """Return the routing entries of a scope as JSON text, by key."""
-    return db.read(lambda conn: routing_table.load(conn, scope))
+    return db.read(lambda conn: gateway_tables.load_routing(conn, scope))
 
 
 @writes
@@ -90,79 +90,81 @@ def save_routing_changes(
     """
     now = db._clock.time()
     return db._execute_write(
-        lambda conn: routing_table.save_changes(conn, scope, changed, removed, now)
+        lambda conn: gateway_tables.save_routing(conn, scope, changed, removed, now)
     )
 
 
 @reads
 def get_handoff_state(db: Store, session_id: str) -> dict[str, Any] | None:
     """Return ``state``, ``platform`` and ``error`` of a hand-off; None if unknown."""
-    return db.read(lambda conn: handoff_table.state(conn, session_id))
+    return db.read(lambda conn: gateway_tables.handoff_state(conn, session_id))
 
 
 @reads
 def list_pending_handoffs(db: Store) -> list[SessionRow]:
     """Return the sessions with a pending hand-off to a chat, the oldest first."""
-    return db.read(handoff_table.pending)
+    return db.read(gateway_tables.pending_handoffs)
 
 
 @writes
 def request_handoff(db: Store, session_id: str, platform: str) -> bool:
     """Request a hand-off of a session to a chat. False: unknown, or already in progress."""
-    return db._execute_write(lambda conn: handoff_table.request(conn, session_id, platform))
+    return db._execute_write(
+        lambda conn: gateway_tables.request_handoff(conn, session_id, platform)
+    )
 
 
 @writes
 def claim_handoff(db: Store, session_id: str) -> bool:
     """Claim a hand-off; True for exactly one of several callers."""
-    return db._execute_write(lambda conn: handoff_table.claim(conn, session_id))
+    return db._execute_write(lambda conn: gateway_tables.claim_handoff(conn, session_id))
 
 
 @writes
 def complete_handoff(db: Store, session_id: str) -> None:
     """Mark a hand-off as completed."""
-    db._execute_write(lambda conn: handoff_table.finish(conn, session_id, None))
+    db._execute_write(lambda conn: gateway_tables.finish_handoff(conn, session_id, None))
 
 
 @writes
 def fail_handoff(db: Store, session_id: str, error: str) -> None:
     """Mark a hand-off as failed, with the error."""
-    db._execute_write(lambda conn: handoff_table.finish(conn, session_id, str(error)))
+    db._execute_write(lambda conn: gateway_tables.finish_handoff(conn, session_id, str(error)))
 
 
 @reads
 def get_compression_lock_holder(db: Store, session_id: str) -> str | None:
     """Return the holder of a session's compression lock, None if it is not held."""
     now = db._clock.time()
-    return db.read(lambda conn: compression_locks.holder_of(conn, session_id, now))
+    return db.read(lambda conn: compaction.lock_holder(conn, session_id, now))
 
 
 @reads
 def compression_lock(db: Store, session_id: str) -> CompressionLock | None:
     """Return a session's compression lock, None if it is not held."""
     now = db._clock.time()
-    return db.read(lambda conn: compression_locks.held(conn, session_id, now))
+    return db.read(lambda conn: compaction.held_lock(conn, session_id, now))
 
 
 @writes
 def try_acquire_compression_lock(
-    db: Store, session_id: str, holder: str, ttl_seconds: float = LIFETIME_S
+    db: Store, session_id: str, holder: str, ttl_seconds: float = LOCK_LIFETIME_S
 ) -> bool:
     """Acquire a session's compression lock. False: it is held elsewhere, or the store fails."""
     now = db._clock.time()
     return _or_false(
-        db, lambda conn: compression_locks.acquire(conn, session_id, holder, now, ttl_seconds)
+        db, lambda conn: compaction.acquire_lock(conn, session_id, holder, now, ttl_seconds)
     )
 
 
 @writes
 def refresh_compression_lock(
-    db: Store, session_id: str, holder: str, ttl_seconds: float = LIFETIME_S
+    db: Store, session_id: str, holder: str, ttl_seconds: float = LOCK_LIFETIME_S
 ) -> bool:
     """Extend a compression lock. False: it is lost."""
     now = db._clock.time()
     return _or_false(
-        db, lambda conn: compression_locks.refresh(conn, session_id, holder, now, ttl_seconds)
+        db, lambda conn: compaction.refresh_lock(conn, session_id, holder, now, ttl_seconds)
     )
 
 
@@ -171,7 +173,7 @@ def release_compression_lock(db: Store, session_id: str, holder: str) -> None:
     """Release a compression lock; it also expires automatically."""
 
     def release(conn: sqlite3.Connection) -> bool:
-        compression_locks.release(conn, session_id, holder)
+        compaction.release_lock(conn, session_id, holder)
         return True
 
     _or_false(db, release)
@@ -188,7 +190,7 @@ def _or_false(db: Store, fn: Callable[[sqlite3.Connection], bool]) -> bool:
 def get_compression_failure_cooldown(db: Store, session_id: str) -> dict[str, Any] | None:
     """Return ``cooldown_until``, ``remaining_seconds`` and ``error``; None if not set."""
     now = db._clock.time()
-    return db.read(lambda conn: compression_locks.cooldown(conn, session_id, now))
+    return db.read(lambda conn: compaction.cooldown(conn, session_id, now))
 
 
 @writes
@@ -196,15 +198,13 @@ def record_compression_failure_cooldown(
     db: Store, session_id: str, cooldown_until: float, error: str | None = None
 ) -> None:
     """Record that compression failed and must not be retried before a time (epoch seconds)."""
-    db._execute_write(
-        lambda conn: compression_locks.set_cooldown(conn, session_id, cooldown_until, error)
-    )
+    db._execute_write(lambda conn: compaction.set_cooldown(conn, session_id, cooldown_until, error))
 
 
 @writes
 def clear_compression_failure_cooldown(db: Store, session_id: str) -> None:
     """Clear the compression cooldown."""
-    db._execute_write(lambda conn: compression_locks.set_cooldown(conn, session_id, None, None))
+    db._execute_write(lambda conn: compaction.set_cooldown(conn, session_id, None, None))
 
 
 @reads

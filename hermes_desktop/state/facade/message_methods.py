@@ -7,18 +7,13 @@ import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Unpack
 
-from hermes_desktop.state.conversations import (
-    alternation,
-    compaction,
-    conversation,
-    messages_table,
-)
+from hermes_desktop.state.conversations import compaction, conversation, messages_table
 from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.conversations.compaction import Compaction
 from hermes_desktop.state.conversations.messages_table import MessageFields
 from hermes_desktop.state.database.chunked_writes import Ended, fits_one, in_steps
-from hermes_desktop.state.facade import long_branch
-from hermes_desktop.state.facade.long_deletion import message_pieces
+from hermes_desktop.state.facade import long_sessions
+from hermes_desktop.state.facade.long_sessions import message_pieces
 from hermes_desktop.state.facade.store import Store, reads, writes
 from hermes_desktop.state.records import transcript_rows
 from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, silent
@@ -197,7 +192,7 @@ def get_messages_as_conversation(
         session_id: The session.
         include_ancestors: Include the messages of all ancestors before its own.
         include_inactive: Include messages that were undone or summarized away.
-        repair_alternation: Repair to the order that endpoints require; see :mod:`alternation`.
+        repair_alternation: Repair to the order that endpoints require; see :mod:`conversation`.
     """
 
     def select(conn: sqlite3.Connection) -> list[sqlite3.Row]:
@@ -206,7 +201,7 @@ def get_messages_as_conversation(
         return messages_table.select(conn, ids, include_inactive=include_inactive)
 
     found = conversation.conversation(db.read(select), drop_replayed=include_ancestors)
-    return alternation.repaired(found) if repair_alternation else found
+    return conversation.repaired(found) if repair_alternation else found
 
 
 @writes
@@ -236,7 +231,7 @@ def create_branch(
         CancelledError: ``cancel`` was set.
     """
     now = db._clock.time()
-    return long_branch.create_branch(db, branch, now, on_progress=on_progress, cancel=cancel)
+    return long_sessions.create_branch(db, branch, now, on_progress=on_progress, cancel=cancel)
 
 
 @writes

@@ -14,21 +14,18 @@ from hermes_desktop.state.facade.store import Store, reads, writes
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.records import SessionRow, SessionSummary
 from hermes_desktop.state.sessions import (
-    archiving,
     deletion,
     lineage,
     pins,
     session_list,
     session_summaries,
-    session_usage,
     sessions_table,
     titles,
     usage_table,
 )
 from hermes_desktop.state.sessions.session_list import ListFilter, ListOptions
-from hermes_desktop.state.sessions.session_usage import ContextSize
 from hermes_desktop.state.sessions.sessions_table import OptionalFields, SessionFields
-from hermes_desktop.state.sessions.usage_table import RecordingOptions, Usage
+from hermes_desktop.state.sessions.usage_table import ContextSize, RecordingOptions, Usage
 from hermes_desktop.state.shared_tables import desktop_facts
 
 log = logging.getLogger(__name__)
@@ -363,13 +360,13 @@ def record_auxiliary_usage(
 def usage_of(db: Store, session_ids: Sequence[str]) -> tuple[ModelUsage, ...]:
     """Return the combined usage of sessions by model, the largest first."""
     ids = [clean_text(each) for each in session_ids]
-    return db.read(lambda conn: session_usage.used(conn, ids))
+    return db.read(lambda conn: usage_table.usage_by_model(conn, ids))
 
 
 @reads
 def context_size(db: Store, session_id: str) -> ContextSize:
     """Return the size of a session's context for the model, without its system prompt."""
-    return db.read(lambda conn: session_usage.size(conn, clean_text(session_id)))
+    return db.read(lambda conn: usage_table.context_size(conn, clean_text(session_id)))
 
 
 @writes
@@ -476,7 +473,7 @@ def _pin_in_shared_file(db: Store, session_id: str, *, pinned: bool) -> bool:
 
 
 def _members(conn: sqlite3.Connection, session_id: str) -> list[str]:
-    return deletion.existing(conn, archiving.families(conn, [session_id]))
+    return deletion.existing(conn, lineage.families(conn, [session_id]))
 
 
 @writes
@@ -490,7 +487,7 @@ def set_session_archived(
 
     def archive(conn: sqlite3.Connection) -> int:
         members = lineage.conversation(conn, wanted)
-        return archiving.set_archived(conn, members, archived=bool(archived))
+        return sessions_table.set_archived(conn, members, archived=bool(archived))
 
     return bool(db._execute_write(archive))
 

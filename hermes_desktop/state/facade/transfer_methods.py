@@ -6,7 +6,7 @@ The first parameter of each is the open store; ``SessionDB`` takes them as its m
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from hermes_desktop.state.facade import long_deletion, long_import
+from hermes_desktop.state.facade import long_sessions
 from hermes_desktop.state.facade.session_methods import own_pins_if_readable, set_session_pinned
 from hermes_desktop.state.facade.store import Store, reads, writes
 from hermes_desktop.state.import_export import export, import_checks, importing
@@ -83,11 +83,11 @@ def import_sessions(
     if errors:
         return importing.refused(errors)
     report = ImportReport()
-    long_deletion.finish(db, db._clock.time())
+    long_sessions.finish(db, db._clock.time())
     for portion in importing.portions(given):
         now = db._clock.time()
         if importing.is_long(portion):
-            report = long_import.import_long(db, portion[0], now, report)
+            report = long_sessions.import_long(db, portion[0], now, report)
             continue
         report = db._execute_write(
             lambda conn, portion=portion, now=now, done=report: importing.insert(  # type: ignore[misc]

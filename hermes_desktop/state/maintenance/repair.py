@@ -14,7 +14,7 @@ from hermes_desktop.core.errors import RefusedError, StateUnavailableError
 from hermes_desktop.state.database.holders import Holders, other_holders
 from hermes_desktop.state.database.schema import FULL_TEXT
 from hermes_desktop.state.facade.session_db import SessionDB
-from hermes_desktop.state.maintenance.health_records import Finding, HealthReport
+from hermes_desktop.state.maintenance.health import Finding, HealthReport
 from hermes_desktop.state.maintenance.index_health import INDEXED_TEXT
 from hermes_desktop.state.maintenance.restore import require_no_other_process
 from hermes_desktop.state.maintenance.snapshot import SnapshotInfo, take_snapshot

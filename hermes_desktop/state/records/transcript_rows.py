@@ -2,6 +2,10 @@
 
 Pages are cut by row id. The ids of one session are taken from its index (a ``+`` before a column
 keeps the planner from scanning the rows of all sessions), then only the rows of the page are read.
+
+The columns by which later versions hide messages are looked up in a subquery. Where a file lacks
+one, SQLite resolves the name to the enclosing query's column, whose value means that nothing is
+hidden.
 """
 
 import sqlite3
@@ -16,9 +20,35 @@ from hermes_desktop.state.records.content_codec import (
     decode_json,
     plain_text,
 )
-from hermes_desktop.state.records.display_marks import is_shown_sql
 from hermes_desktop.state.records.records import Message, SessionMark
 from hermes_desktop.state.records.stored_values import as_count, as_seconds, as_text
+
+_SUMMARY = "[CONTEXT COMPACTION"
+"""Beginning of a summary that replaces earlier messages, as written by both programs."""
+
+
+def is_shown_sql(alias: str) -> str:
+    """Return an SQL condition: the message may be shown to the user."""
+    return _unless("display_kind IS 'hidden'", alias)
+
+
+def is_dialog_sql(alias: str) -> str:
+    """Return an SQL condition: the message may be shown, and is no summary but part of the dialog.
+
+    Only such a message may represent its session.
+    """
+    summary = f"coalesce({alias}.content, '') LIKE '{_SUMMARY}%'"
+    return f"NOT {summary} AND " + _unless(
+        "display_kind IS 'hidden' OR _compressed_summary IS 1", alias
+    )
+
+
+def _unless(marked: str, alias: str) -> str:
+    return (
+        "NOT EXISTS (SELECT 1 FROM (SELECT NULL AS display_kind, 0 AS _compressed_summary) AS none "
+        f"WHERE (SELECT {marked} FROM main.messages AS own WHERE own.id = {alias}.id))"
+    )
+
 
 _CHUNK = 500
 _HIDDEN_ROLE = "session_meta"

@@ -17,8 +17,8 @@ from typing import Any, Protocol, TypeVar
 from hermes_desktop.state.database.schema import FileLayout
 from hermes_desktop.state.records.cancellation import CancelSignal, StoppedError
 from hermes_desktop.state.records.content_codec import clean_text
-from hermes_desktop.state.records.display_marks import is_shown_sql
 from hermes_desktop.state.records.stored_values import as_seconds, as_title
+from hermes_desktop.state.records.transcript_rows import is_shown_sql
 from hermes_desktop.state.search import search_index
 from hermes_desktop.state.search.prefix_search import PrefixSearch, greatest_id
 from hermes_desktop.state.search.search_cancellation import ended_by

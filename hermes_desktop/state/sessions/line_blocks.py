@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from hermes_desktop.state.sessions.line_matching import Needle, haystack
+from hermes_desktop.state.sessions.list_order import Needle, haystack
 from hermes_desktop.state.sessions.session_list import Line
 
 _BLOCK_LINES = 256

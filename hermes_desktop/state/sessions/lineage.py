@@ -1,12 +1,18 @@
 """Lineage of sessions: compression chains, branches, and subagents.
 
 All of them use ``parent_session_id``; the marks in ``model_config`` and the parent's end tell which
-kind a child is. Every traversal is bounded and safe against cycles.
+kind a child is. Every traversal is bounded and safe against cycles. One session is followed by
+queries; :class:`Chains` has the continuations of a whole store, read in one query.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from hermes_desktop.state.records.content_codec import clean_text
+from hermes_desktop.state.records.stored_values import as_count, as_seconds, as_title
 
 MAX_STEPS = 100
 _MAX_RESUME_STEPS = 32
@@ -222,3 +228,138 @@ def _deepest_with_messages(conn: sqlite3.Connection, path: Sequence[str]) -> str
         if _one(conn, "SELECT 1 FROM messages WHERE session_id = ? LIMIT 1", candidate):
             return candidate
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The facts about one session that a chain needs.
+
+    Attributes:
+        last_active: Epoch seconds of the latest message, else of the start.
+    """
+
+    id: str
+    parent_id: str | None
+    started_at: float
+    is_open: bool
+    is_compressed: bool
+    title: str | None
+    message_count: int
+    last_active: float
+
+    @property
+    def rank(self) -> tuple[int, float, float, str]:
+        """The sort key among siblings; the greatest is the continuation."""
+        state = 2 if self.is_compressed else 1 if self.is_open else 0
+        return state, self.last_active, self.started_at, self.id
+
+
+SEGMENT_COLUMNS = """
+s.id, s.parent_session_id, s.started_at, s.end_reason IS NULL AND s.ended_at IS NULL,
+coalesce(s.end_reason = 'compression', 0), s.title, coalesce(s.message_count, 0),
+coalesce((SELECT max(m.timestamp) FROM messages AS m WHERE m.session_id = s.id), s.started_at)
+"""
+
+
+def segment(row: tuple[Any, ...]) -> Segment:
+    """Return a segment from the columns of :data:`SEGMENT_COLUMNS`."""
+    started_at = as_seconds(row[2])
+    return Segment(
+        row[0],
+        row[1],
+        started_at,
+        bool(row[3]),
+        bool(row[4]),
+        as_title(row[5]),
+        as_count(row[6]),
+        as_seconds(row[7], started_at),
+    )
+
+
+class Chains:
+    """All continuations in a store, by the session that they continue."""
+
+    def __init__(self, children: dict[str, list[Segment]]) -> None:
+        self._children = children
+
+    @classmethod
+    def load(cls, conn: sqlite3.Connection, *, below: str | None = None) -> "Chains":
+        """Read the continuations of the whole store, or only those below one session."""
+        children: dict[str, list[Segment]] = defaultdict(list)
+        cursor = conn.cursor()
+        cursor.row_factory = None
+        scope = _BELOW if below is not None else ""
+        values = (below, MAX_STEPS) if below is not None else ()
+        for row in cursor.execute(
+            scope + _ALL_CONTINUATIONS + (_IN_SCOPE if scope else ""), values
+        ):
+            found = segment(row)
+            if found.parent_id is not None:
+                children[found.parent_id].append(found)
+        return cls(children)
+
+    def forward(self, root: Segment) -> list[Segment]:
+        """Return the chain shown to the user: the session and its continuations, the tip last."""
+        chain, seen = [root], {root.id}
+        while chain[-1].is_compressed and len(chain) <= MAX_STEPS:
+            options = self._children.get(chain[-1].id)
+            best = max(options, key=lambda option: option.rank) if options else None
+            if best is None or best.id in seen:
+                break
+            chain.append(best)
+            seen.add(best.id)
+        return chain
+
+    def all_below(self, root: Segment) -> Iterator[Segment]:
+        """Yield the session and everything that continues it, forks included."""
+        waiting, seen = [root], {root.id}
+        while waiting:
+            current = waiting.pop()
+            yield current
+            if current.is_compressed:
+                fresh = [s for s in self._children.get(current.id, ()) if s.id not in seen]
+                seen.update(found.id for found in fresh)
+                waiting.extend(fresh)
+
+
+_ALL_CONTINUATIONS = f"""
+SELECT {SEGMENT_COLUMNS} FROM sessions AS s
+WHERE s.parent_session_id IS NOT NULL AND {continues_sql("s")} AND EXISTS (
+  SELECT 1 FROM sessions AS p WHERE p.id = s.parent_session_id AND p.end_reason = 'compression')
+"""
+
+_BELOW = """
+WITH RECURSIVE scope(id, depth) AS (
+  SELECT ?, 0 UNION
+  SELECT c.id, depth + 1 FROM scope JOIN sessions AS c ON c.parent_session_id = scope.id
+  WHERE depth < ?)
+"""
+
+_IN_SCOPE = " AND s.parent_session_id IN (SELECT id FROM scope)"
+
+
+_EDGES = f"""
+SELECT c.id, p.id FROM sessions AS c JOIN sessions AS p ON p.id = c.parent_session_id
+WHERE p.end_reason = 'compression' AND {continues_sql("c")}
+"""
+
+
+def continuations(conn: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Return pairs of a session and the compressed one that it continues."""
+    return [(row[0], row[1]) for row in conn.execute(_EDGES).fetchall()]
+
+
+def families(conn: sqlite3.Connection, ids: Collection[str]) -> list[str]:
+    """Return these sessions with all segments of their conversations, forks included."""
+    edges: dict[str, list[str]] = defaultdict(list)
+    for child, parent in continuations(conn):
+        edges[child].append(parent)
+        edges[parent].append(child)
+    found = dict.fromkeys(map(clean_text, ids))
+    waiting = list(found)
+    while waiting:
+        for other in edges.get(waiting.pop(), ()):
+            if other not in found:
+                found[other] = None
+                waiting.append(other)
+    return list(found)

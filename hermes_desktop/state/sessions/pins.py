@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 
 from hermes_desktop.state.records.stored_rows import chunks, columns, marks
-from hermes_desktop.state.sessions import archiving
+from hermes_desktop.state.sessions import lineage
 
 DDL = ("CREATE TABLE pins (session_id TEXT PRIMARY KEY, pinned_at REAL NOT NULL)",)
 
@@ -40,7 +40,7 @@ def pinned_conversations(conn: sqlite3.Connection, own_pins: Collection[str]) ->
     if has_column(conn):
         rows = conn.execute("SELECT id FROM sessions WHERE coalesce(pinned, 0) <> 0").fetchall()
         found.update(row[0] for row in rows)
-    return frozenset(archiving.families(conn, found)) if found else frozenset()
+    return frozenset(lineage.families(conn, found)) if found else frozenset()
 
 
 def set_column(conn: sqlite3.Connection, ids: Collection[str], *, pinned: bool) -> int:

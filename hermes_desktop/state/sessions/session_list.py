@@ -11,12 +11,12 @@ from typing import Any, TypedDict
 
 from hermes_desktop.state.database.schema import SESSIONS, FileLayout
 from hermes_desktop.state.records.content_codec import clean_text, preview_of
-from hermes_desktop.state.records.display_marks import is_dialog_sql
 from hermes_desktop.state.records.records import SessionRow
 from hermes_desktop.state.records.stored_rows import marks
 from hermes_desktop.state.records.stored_values import as_text, seconds_sql
+from hermes_desktop.state.records.transcript_rows import is_dialog_sql
 from hermes_desktop.state.sessions import lineage
-from hermes_desktop.state.sessions.chains import SEGMENT_COLUMNS, Chains, Segment, segment
+from hermes_desktop.state.sessions.lineage import SEGMENT_COLUMNS, Chains, Segment, segment
 
 _CHUNK = 200
 _FROM_TIP = (

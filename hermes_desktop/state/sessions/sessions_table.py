@@ -5,14 +5,14 @@ Statements only; callers provide the connection and, for writes, the transaction
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from hermes_desktop.state.database.schema import FileLayout
 from hermes_desktop.state.records.content_codec import bindable, clean_text, decode_json
 from hermes_desktop.state.records.records import SessionRow
 from hermes_desktop.state.records.sqlite_errors import MissingSessionError
-from hermes_desktop.state.records.stored_rows import columns, marks
+from hermes_desktop.state.records.stored_rows import chunks, columns, marks
 
 _LONGEST_ID = 1_000
 ENDED_WITHOUT_DECISION = ("agent_close", "ws_orphan_reap")
@@ -302,3 +302,14 @@ def _latest(
         ),
     ).fetchone()
     return None if row is None else dict(row)
+
+
+def set_archived(conn: sqlite3.Connection, ids: Sequence[str], *, archived: bool) -> int:
+    """Hide or show these rows. Returns how many there are."""
+    done = 0
+    for chunk in chunks(ids):
+        done += conn.execute(
+            f"UPDATE sessions SET archived = ? WHERE id IN ({marks(chunk)})",
+            (int(archived), *chunk),
+        ).rowcount
+    return done

@@ -10,7 +10,7 @@ from hermes_desktop.services.sessions import bulk_sessions
 from hermes_desktop.services.sessions.running_turns import RunningTurnError
 from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 from hermes_desktop.state.sessions.titles import TitleError
 from tests.fakes.clock import MovableClock
 from tests.fakes.state_files import dump

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.state.conversations.alternation import repaired
+from hermes_desktop.state.conversations.conversation import repaired
 
 
 def user(text: Any, **more: Any) -> dict[str, Any]:

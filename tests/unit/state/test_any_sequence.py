@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 from hermes_desktop.state import SessionDB, TitleError
 from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.database.schema import FULL_TEXT
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 
 TEXTS = st.sampled_from(["", "hello", "two words", "旅行の話", "\ud800 odd", "'quoted' -x a/b"])
 CONTENTS = TEXTS | st.just([{"type": "text", "text": "parts"}]) | st.none()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 from tests.fakes.clock import MovableClock
 
 DAY = 86_400

@@ -10,7 +10,7 @@ import pytest
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.sessions import deletion
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 from tests.fakes.clock import MovableClock
 
 

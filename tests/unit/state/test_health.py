@@ -17,9 +17,7 @@ from hermes_desktop.core.errors import (
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.file_systems import FileSystem, file_system_of
 from hermes_desktop.state.database.holders import Holders, other_holders
-from hermes_desktop.state.maintenance.health import health_report
-from hermes_desktop.state.maintenance.health_findings import has_wal_defect
-from hermes_desktop.state.maintenance.health_records import HealthReport
+from hermes_desktop.state.maintenance.health import HealthReport, has_wal_defect, health_report
 from hermes_desktop.state.maintenance.repair import plan_repair, repair_index
 from hermes_desktop.state.maintenance.restore import StoreInUseError
 from tests.fakes import state_files

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from hermes_desktop.state.sessions.line_blocks import LineBlocks, LineEntry, LineSorter
-from hermes_desktop.state.sessions.line_matching import Needle
+from hermes_desktop.state.sessions.list_order import Needle
 
 WORDS = ["trip", "invoice", "café", "旅行", "a-b", "tail\udcff"]
 

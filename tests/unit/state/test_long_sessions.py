@@ -19,7 +19,7 @@ from hermes_desktop.state.maintenance.health import health_report
 from hermes_desktop.state.records.cancellation import Progress
 from hermes_desktop.state.search.search_records import SearchQuery
 from hermes_desktop.state.sessions import transit_rows
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import TrashReceipt, list_trash, trash_sessions
 from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash

@@ -8,7 +8,7 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.database import chunked_writes
 from hermes_desktop.state.records.records import SessionMark
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import trash_sessions
 from hermes_desktop.state.trash.trash_insertion import _remarked

@@ -11,7 +11,7 @@ import pytest
 from hermes_desktop.core.errors import StateError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.sessions import pins
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash import trash
 from hermes_desktop.state.trash.trash_restore import restore_from_trash

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 from tests.fakes import state_files
 from tests.fakes.clock import MovableClock
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.schema import FileLayout, new_file_ddl, read_layout
 from hermes_desktop.state.search import search_rows
-from hermes_desktop.state.search.prefix_search import PrefixSearch
+from hermes_desktop.state.search.prefix_search import PrefixSearch, without
 from hermes_desktop.state.search.search import Search, filters
-from hermes_desktop.state.search.search_prefixes import without
 from hermes_desktop.state.search.search_query import (
     Node,
     Term,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.sessions.session_usage import ContextSize
+from hermes_desktop.state.sessions.usage_table import ContextSize
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from hermes_desktop.state.maintenance.health import health_report
 from hermes_desktop.state.maintenance.restore import restore_snapshot
 from hermes_desktop.state.maintenance.snapshot import take_snapshot
 from hermes_desktop.state.records import meta_table
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 from tests.fakes.newest_home import (
     NOW,
     PROMPT,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.records.cancellation import Progress
-from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import (
     TrashDiskFullError,
