@@ -6,7 +6,7 @@ from typing import Any
 
 from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.tui_gateway import thinking_rows
+from hermes_desktop.tui_gateway import session_record
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import source_of
@@ -85,7 +85,7 @@ def _build(server: Server, session: Session, ready: threading.Event) -> None:
     try:
         agents = server.program.agents
         settings = agents.fingerprint()
-        thinking_rows.restore(server.db(), session)
+        session_record.restore_thinking(server.db(), session)
         agent = agents.build(_request(session))
         old, session["agent"] = session.get("agent"), agent
         session["agent_settings"] = settings
@@ -108,7 +108,7 @@ def _request(session: Session) -> AgentRequest:
     fields: dict[str, Any] = {"parent_session_id": session.get("parent_session_id")}
     if session.get("explicit_cwd"):
         fields["cwd"] = session.get("cwd")
-    fields |= thinking_rows.first_config(session)
+    fields |= session_record.thinking_config(session)
     return AgentRequest(
         session_id=session["session_key"],
         source=source_of(session),

@@ -12,8 +12,7 @@ from hermes_desktop.tui_gateway.protocol import frames
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
 from hermes_desktop.tui_gateway.protocol.frames import Frame
 from hermes_desktop.tui_gateway.serving_state import after_answer, current_peer
-from hermes_desktop.tui_gateway.transport.base import Transport
-from hermes_desktop.tui_gateway.transport.lines import MOST_BYTES, TOO_LONG
+from hermes_desktop.tui_gateway.transport.base import MOST_BYTES, TOO_LONG, Transport
 
 log = logging.getLogger(__name__)
 

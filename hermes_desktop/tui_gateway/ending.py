@@ -1,15 +1,47 @@
-"""Closing of live sessions, interruption, and following an agent to another session."""
+"""The end of live sessions: closing, interruption, following an agent to another session.
+
+Plugins are told about sessions that start and end, within a time-out.
+"""
 
 import logging
+import threading
 from typing import Any
 
-from hermes_desktop.tui_gateway import background_methods, boundaries, rows
+from hermes_desktop import plugins
+from hermes_desktop.plugins.hooks import boundary_reason_set
+from hermes_desktop.tui_gateway import background_methods, session_row
 from hermes_desktop.tui_gateway.agents import close_agent
 from hermes_desktop.tui_gateway.protocol.frames import event
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import model_of, source_of
 
 log = logging.getLogger(__name__)
+
+
+def tell_plugins(name: str, *, reason: str = "", **kwargs: Any) -> None:
+    """Call a hook. Never raises; a callback that takes too long is abandoned.
+
+    Args:
+        name: The hook.
+        reason: What :func:`plugins.boundary_reason` returns meanwhile.
+        kwargs: The hook's arguments.
+    """
+    over = threading.Event()
+
+    def call() -> None:
+        try:
+            with boundary_reason_set(reason):
+                plugins.invoke_hook(name, **kwargs)
+        except Exception:  # third-party code
+            log.warning("%s failed", name, exc_info=True)
+        finally:
+            over.set()
+
+    threading.Thread(target=call, daemon=True).start()
+    if not over.wait(plugins.SLOW_CALLBACK_S):
+        slow = ", ".join(plugins.REGISTRY.hanging()) or "a plugin"
+        log.error("%s is not awaited any longer: %s", name, slow)
+
 
 CLOSING_S = 5.0
 """How long a running turn may take to end when its session is closed."""
@@ -34,7 +66,7 @@ def finalize(server: Server, session: Session, end_reason: str) -> None:
     _let_agent_finish(agent, history)
     session_id = str(getattr(agent, "session_id", None) or session["session_key"])
     source = source_of(session)
-    boundaries.tell(
+    tell_plugins(
         "on_session_end",
         reason="close",
         session_id=session_id,
@@ -50,7 +82,7 @@ def finalize(server: Server, session: Session, end_reason: str) -> None:
     program = server.state.program
     foreign = program is not None and program.is_platform(source)
     if db is not None and not foreign:
-        rows.end(db, session, session_id, end_reason)
+        session_row.end(db, session, session_id, end_reason)
     if agent is not None:
         close_agent(agent)
 

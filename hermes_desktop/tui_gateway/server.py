@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.tui_gateway import boundaries, ending
+from hermes_desktop.tui_gateway import ending
 from hermes_desktop.tui_gateway.asking import Asking
 from hermes_desktop.tui_gateway.methods import methods, process_methods
 from hermes_desktop.tui_gateway.program import RpcProgram
@@ -101,7 +101,7 @@ def _emit(kind: str, sid: str, payload: Any = None) -> None:
 def _notify_session_boundary(name: str, session_id: str, platform: str) -> None:
     """Notify plugins that a session ended, or that the next one is ready."""
     reason = "close" if name == "on_session_finalize" else ""
-    boundaries.tell(name, reason=reason, session_id=session_id, platform=platform)
+    ending.tell_plugins(name, reason=reason, session_id=session_id, platform=platform)
 
 
 def _sync_session_key_after_compress(

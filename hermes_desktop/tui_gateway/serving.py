@@ -15,8 +15,7 @@ from hermes_desktop.tui_gateway.dispatching import Dispatcher
 from hermes_desktop.tui_gateway.program import RpcProgram
 from hermes_desktop.tui_gateway.protocol import frames
 from hermes_desktop.tui_gateway.server import SERVER, configure, handle_request
-from hermes_desktop.tui_gateway.transport.base import Transport
-from hermes_desktop.tui_gateway.transport.lines import read_lines
+from hermes_desktop.tui_gateway.transport.base import Transport, read_lines
 from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket, SocketTransport
 from hermes_desktop.tui_gateway.transport.streams import Streams, StreamTransport
 

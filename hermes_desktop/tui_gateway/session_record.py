@@ -6,19 +6,62 @@ Keys that are always present: ``agent``, ``session_key``, ``history``, ``history
 be missing and is read with ``get``.
 """
 
+import json
+import logging
 import os
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hermes_desktop.agent.thinking import EFFORT, TIER
+from hermes_desktop.agent.thinking import CHOSEN_KEYS, EFFORT, TIER, chosen_of, config_of, stored
 from hermes_desktop.agent.types import ContextNews
 from hermes_desktop.commands.present_session import chain_rows
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.usage import cost_of
 from hermes_desktop.state import SessionDB
-from hermes_desktop.tui_gateway import thinking_rows
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.transport.base import Subscribers
+
+log = logging.getLogger(__name__)
+
+
+def chosen_thinking(session: Session) -> dict[str, str]:
+    """Return the settings chosen for a session."""
+    override = session.get("model_override") or {}
+    return {name: value for name, value in override.items() if name in CHOSEN_KEYS}
+
+
+def restore_thinking(db: SessionDB | None, session: Session) -> None:
+    """Load the settings of a stored session, once. Never raises for the file."""
+    if session.get("thinking_read") or db is None:
+        return
+    session["thinking_read"] = True
+    try:
+        row = db.get_session(session["session_key"])
+    except HermesError as error:
+        log.warning("How a session thinks is not known: %s", error)
+        return
+    if row is not None and not chosen_thinking(session):
+        found = chosen_of(config_of(row))
+        session["model_override"] = {**(session.get("model_override") or {}), **found}
+
+
+def thinking_config(session: Session) -> dict[str, Any]:
+    """Return the column of a new row in which the settings are stored."""
+    kept = chosen_thinking(session)
+    return {"model_config": stored({}, kept)} if kept else {}
+
+
+def keep_thinking(db: SessionDB, session_id: str, override: Mapping[str, str]) -> None:
+    """Store the settings in the row, if there is one.
+
+    Raises:
+        HermesError: It cannot be written.
+    """
+    row = db.get_session(session_id)
+    if row is not None:
+        db.update_session_meta(session_id, json.dumps(stored(config_of(row), override)))
+
 
 DEFAULT_COLS = 80
 SOURCE = "tui"
@@ -198,7 +241,7 @@ def info_of(server: Server, session: Session) -> dict[str, Any]:
 
 def _manner(server: Server, session: Session) -> dict[str, Any]:
     """Return the chosen reasoning and speed, and whether approvals are switched off."""
-    kept, queue = thinking_rows.chosen(session), server.program.requests
+    kept, queue = chosen_thinking(session), server.program.requests
     return {
         "reasoning_effort": kept.get(EFFORT, ""),
         "fast": kept.get(TIER) == "fast",

@@ -17,7 +17,7 @@ from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import SessionMark
-from hermes_desktop.tui_gateway import agents, boundaries, ending, guard, rows
+from hermes_desktop.tui_gateway import agents, ending, session_row
 from hermes_desktop.tui_gateway.conversation_lock import held_for_turn, held_now
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
@@ -129,7 +129,7 @@ def run_turn(server: Server, sid: str, session: Session, text: str) -> None:
     finally:
         session["inflight_turn"] = None
         if not _tells_plugins(session):
-            boundaries.tell(
+            ending.tell_plugins(
                 "on_session_end",
                 session_id=session["session_key"],
                 task_id=sid,
@@ -187,9 +187,9 @@ class _RunningTurn:
         if not isinstance(result, Mapping):
             result = {"final_response": str(result or "")}
         if self._take_over(result, version):
-            guard.note_turn(session, before, key, {**result, "session_id": agent.session_id})
+            session_row.note_turn(session, before, key, {**result, "session_id": agent.session_id})
         else:
-            guard.forget(session)
+            session_row.forget_mark(session)
         self._server.sync_key(
             self._sid, session, clear_pending_title=False, restart_slash_worker=True
         )
@@ -202,9 +202,9 @@ class _RunningTurn:
         agents.ensure_agent(self._server, session)
         if db is None:
             return None
-        if guard.has_changed(db, session):
-            guard.read_anew(db, session)
-        row = rows.begin(db, session)
+        if session_row.has_changed(db, session):
+            session_row.read_anew(db, session)
+        row = session_row.begin(db, session)
         if row is None and "seen_mark" in session:
             self._tell_new_session()
         agent = session["agent"]
@@ -220,7 +220,7 @@ class _RunningTurn:
         self._server.boundary("on_session_reset", session["session_key"], source_of(session))
         if _tells_plugins(session):
             return
-        boundaries.tell(
+        ending.tell_plugins(
             "on_session_start",
             session_id=session["session_key"],
             model=model_of(session),
@@ -355,7 +355,7 @@ def _usage(db: SessionDB | None, session: Session) -> dict[str, Any]:
 
 
 def _tell_failure(server: Server, sid: str, session: Session, words: str) -> None:
-    guard.forget(session)
+    session_row.forget_mark(session)
     session["inflight_turn"] = None
     server.emit("error", sid, {"message": words})
     server.emit("message.complete", sid, {"text": "", "usage": {}, "status": "error"})

@@ -16,7 +16,7 @@ from hermes_desktop.cli.sessions.session_trash_filter import as_ranges
 from hermes_desktop.cli.store_access import open_actions, open_store
 from hermes_desktop.core.errors import CancelledError
 from hermes_desktop.services.sessions import bulk_sessions
-from hermes_desktop.services.sessions.session_choice import choose_for_change
+from hermes_desktop.services.sessions.session_catalog import choose_for_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,7 @@ from hermes_desktop.cli.rows import Column, counted, first_rows, size
 from hermes_desktop.cli.sessions.session_trash_filter import as_ranges
 from hermes_desktop.cli.store_access import open_actions, open_store
 from hermes_desktop.core.errors import CancelledError, NotFoundError, UsageError
-from hermes_desktop.services.sessions.session_catalog import find_session_id
-from hermes_desktop.services.sessions.session_choice import choose_for_change
+from hermes_desktop.services.sessions.session_catalog import choose_for_change, find_session_id
 from hermes_desktop.services.sessions.working_folder import set_working_folder, working_folder
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hermes_desktop.cli.consent import Consent, with_consent
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.rows import counted
 from hermes_desktop.cli.store_access import open_store
-from hermes_desktop.services.sessions.session_choice import choose_for_change
+from hermes_desktop.services.sessions.session_catalog import choose_for_change
 
 if TYPE_CHECKING:
     from hermes_desktop.agent.undo.restoring import Step

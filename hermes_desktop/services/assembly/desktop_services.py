@@ -34,10 +34,9 @@ from hermes_desktop.services.sessions.condition_watch import ConditionWatch
 from hermes_desktop.services.sessions.live_actions import AsyncSessionActions
 from hermes_desktop.services.sessions.live_catalog import AsyncSessionList
 from hermes_desktop.services.sessions.own_turns import OwnTurns
-from hermes_desktop.services.sessions.pairing_watch import PairingWatch
 from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.services.sessions.session_search import SessionSearch
-from hermes_desktop.services.sessions.state_watch import Beside, StateWatch
+from hermes_desktop.services.sessions.state_watch import Beside, PairingWatch, StateWatch
 from hermes_desktop.services.sessions.transcript import TranscriptReader
 from hermes_desktop.services.settings.settings_service import SettingsService
 from hermes_desktop.state import SessionDB

@@ -17,8 +17,7 @@ from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.identity.scheduled_work import ScheduledWork
 from hermes_desktop.gateway.platforms.registry import NOT_SERVED
 from hermes_desktop.gateway.runtime_files.identity_events import ForeignGateway, NotHere
-from hermes_desktop.services.hosting.undone_words import undone_lines
-from hermes_desktop.services.hosting.undone_work import undone_work
+from hermes_desktop.services.hosting.undone_work import undone_lines, undone_work
 from hermes_desktop.state.records.records import StoreCondition
 
 SETTINGS_NOTICE = "gateway-settings"
@@ -205,7 +204,7 @@ def _health(name: str, said: Mapping[str, Any]) -> PlatformHealth:
     state = said.get("state")
     return PlatformHealth(
         name,
-        cast(HealthState, state) if state in _HEALTH_STATES else "silent",
+        cast("HealthState", state) if state in _HEALTH_STATES else "silent",
         detail=str(said.get("error_message") or ""),
     )
 

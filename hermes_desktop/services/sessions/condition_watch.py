@@ -1,4 +1,4 @@
-"""Detection of changes in whether conversations may be written here."""
+"""Whether conversations may be written here: detection of changes, and the notice about it."""
 
 import logging
 import time
@@ -6,11 +6,28 @@ from collections.abc import Callable
 
 from hermes_desktop.core.errors import BusyError, StateError
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.events import NoticeCleared, StoreConditionChanged
-from hermes_desktop.services.sessions.store_notice import KEY, notice_of
+from hermes_desktop.core.events import Notice, NoticeCleared, StoreConditionChanged
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records.records import StoreCondition
 
 log = logging.getLogger(__name__)
+
+KEY = "store-condition"
+
+
+def notice_of(condition: StoreCondition) -> Notice | None:
+    """Return the notice for a store that is read-only, or that another version wrote.
+
+    Returns:
+        None when there is nothing to report.
+    """
+    if not condition.writable:
+        return Notice("warning", condition.title, condition.reason, condition.hint, key=KEY)
+    if condition.notice:
+        title = "This history was written by another version of Hermes."
+        return Notice("info", title, condition.notice, key=KEY)
+    return None
+
 
 _LOOK_S = 2.0
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import NotFoundError
-from hermes_desktop.services.sessions.gone_session import gone_session
+from hermes_desktop.services.sessions.session_catalog import gone_session
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.facade.activity_index import ActivityIndex
 from hermes_desktop.state.records.records import SessionSummary, StateChanges

@@ -4,20 +4,15 @@ The window and the command line use the same functions, so both refuse the same 
 imports asyncio or Qt.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_desktop.core.clock import Clock, SystemClock
-from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.services.sessions.bulk_sessions import BulkPlan
 from hermes_desktop.services.sessions.delete_plan import DeletePlan, PlannedConversation
-from hermes_desktop.services.sessions.gone_session import gone_session
-from hermes_desktop.services.sessions.running_turns import (
-    RunningTurn,
-    RunningTurnError,
-    never_running,
-)
+from hermes_desktop.services.sessions.session_catalog import gone_session
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
@@ -33,6 +28,33 @@ from hermes_desktop.state.trash.trash import (
 )
 from hermes_desktop.state.trash.trash_restore import Restored, restore_from_trash, settle_trash
 from hermes_desktop.state.trash.trash_table import TrashItem
+
+RunningTurn = Callable[[str], str | None]
+"""Returns the running turn of a session as a phrase that ends a sentence; None if there is none."""
+
+
+class RunningTurnError(RefusedError):
+    """A turn runs in the session.
+
+    Attributes:
+        session_id: The session it runs in.
+        turn: The phrase that :data:`RunningTurn` returned.
+    """
+
+    def __init__(self, session_id: str, turn: str, verb: str) -> None:
+        super().__init__(
+            f"The session cannot be {verb} now: a turn is running in it.",
+            f"In session {session_id}: {turn}.",
+            "Stop that turn or wait for its end, then try again.",
+        )
+        self.session_id = session_id
+        self.turn = turn
+
+
+def never_running(_: str) -> str | None:
+    """Return None, for programs in which no turn can run."""
+    return None
+
 
 DELETED, PRUNED = "deleted", "pruned"
 """The reasons that the list of the trash shows."""

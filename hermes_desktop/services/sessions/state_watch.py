@@ -1,12 +1,17 @@
-"""Polling of the database for changes, which are published on the event bus."""
+"""Polling for changes by any program: the database, and the pairing files.
+
+What is found is published on the event bus.
+"""
 
 import asyncio
 import contextlib
 import logging
+import os
 import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import StateError
@@ -19,12 +24,46 @@ from hermes_desktop.core.events import (
     StateFileChanged,
 )
 from hermes_desktop.services.sessions.live_catalog import AsyncSessionList
-from hermes_desktop.services.sessions.pairing_watch import PairingWatch
 from hermes_desktop.services.sessions.transcript import TranscriptReader
 from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
 from hermes_desktop.state.records.records import StateChanges
 
 log = logging.getLogger(__name__)
+
+_FOLDERS = (Path("platforms") / "pairing", Path("pairing"))
+_SUFFIX = ".json"
+
+
+class PairingWatch:
+    """Compares the pairing files with those of the last check. Blocking, one thread.
+
+    A check takes about 20 µs; a window makes several a second.
+
+    Args:
+        home: The Hermes home.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._folders = tuple(home / folder for folder in _FOLDERS)
+        self._seen = self._files()
+
+    def look(self) -> bool:
+        """Return whether a file changed since the last check."""
+        before, self._seen = self._seen, self._files()
+        return before != self._seen
+
+    def _files(self) -> frozenset[tuple[str, int, int, int]]:
+        return frozenset(each for folder in self._folders for each in _files_of(folder))
+
+
+def _files_of(folder: Path) -> list[tuple[str, int, int, int]]:
+    try:
+        with os.scandir(folder) as entries:
+            found = [(each.path, each.stat()) for each in entries if each.name.endswith(_SUFFIX)]
+    except OSError:  # there is none, or a file was deleted just now
+        return []
+    return [(path, stat.st_ino, stat.st_mtime_ns, stat.st_size) for path, stat in found]
+
 
 VISIBLE_INTERVAL_S = 0.25
 HIDDEN_INTERVAL_S = 2.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.text.stored_text import SUMMARY_MARK
-from hermes_desktop.services.sessions.gone_session import gone_session
+from hermes_desktop.services.sessions.session_catalog import gone_session
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import Message, SessionSummary
 

@@ -15,7 +15,7 @@ from hermes_desktop.agent.undo.restoring import (
 from hermes_desktop.agent.undo.turn_record import TurnRecord
 from hermes_desktop.agent.undo.turn_undo import UndoStore
 from hermes_desktop.core.errors import BusyError, NotFoundError, RefusedError
-from hermes_desktop.services.sessions.running_turns import RunningTurn, RunningTurnError
+from hermes_desktop.services.sessions.session_actions import RunningTurn, RunningTurnError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 

@@ -27,8 +27,7 @@ from hermes_desktop.gateway.platforms.token_gate import in_use_text
 from hermes_desktop.services.secrets.known_secrets import SECRETS
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS
 from hermes_desktop.services.secrets.secret_access import with_secrets
-from hermes_desktop.services.settings.gateway_settings import read_gateway_config
-from hermes_desktop.services.settings.settings_files import SettingsFiles
+from hermes_desktop.services.settings.gateway_settings import SettingsFiles, read_gateway_config
 from hermes_desktop.settings.config_patch import Edit, patch_config
 
 CHECK_S = 20.0

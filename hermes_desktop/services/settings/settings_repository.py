@@ -24,9 +24,8 @@ from hermes_desktop.services.settings.desktop_config import (
     DesktopConfig,
     read_desktop_config,
 )
-from hermes_desktop.services.settings.gateway_settings import read_gateway_config
+from hermes_desktop.services.settings.gateway_settings import SettingsFiles, read_gateway_config
 from hermes_desktop.services.settings.history_options import HISTORY_OPTIONS
-from hermes_desktop.services.settings.settings_files import SettingsFiles
 from hermes_desktop.services.settings.settings_reading import (
     Layers,
     SettingView,

@@ -1,12 +1,18 @@
-"""A live session's implementation of the operations that commands need."""
+"""A live session's implementation of the operations that commands need, and the added commands.
+
+The program's own commands take precedence, then the user's, then those of plugins, as in chats.
+"""
 
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TypeVar
 
+from hermes_desktop import plugins
 from hermes_desktop.agent.thinking import CHOSEN_KEYS
 from hermes_desktop.agent.types import CancelSignal
 from hermes_desktop.commands import registry
+from hermes_desktop.commands.added_commands import AddedCommand, added_commands
 from hermes_desktop.commands.context import CommandContext, Sender, Work
 from hermes_desktop.core.errors import BusyError, HermesError, NotFoundError, RefusedError
 from hermes_desktop.core.events import PlatformHealth
@@ -15,18 +21,77 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway import (
     background_methods,
     ending,
-    guard,
     live_sessions,
-    thinking_rows,
+    session_record,
+    session_row,
 )
 from hermes_desktop.tui_gateway.agents import drop_agent
 from hermes_desktop.tui_gateway.conversation_lock import held_now
-from hermes_desktop.tui_gateway.methods import added_commands, thinking_settings
+from hermes_desktop.tui_gateway.methods import settings_methods
 from hermes_desktop.tui_gateway.methods.settings_methods import choose_model
-from hermes_desktop.tui_gateway.protocol.errors import RpcError
+from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import source_of
 from hermes_desktop.tui_gateway.turns import claim, release, tell_info
+
+log = logging.getLogger(__name__)
+
+MOST_CHARACTERS = 20_000
+"""Length limit of the reply of a plugin's command; as in chats."""
+
+
+def all_added(server: Server) -> dict[str, AddedCommand]:
+    """Return all added commands by name. Blocks: settings are read, plugins waited for."""
+    return added_commands(server.program.own_commands(), plugins.COMMANDS)
+
+
+def category_of(command: AddedCommand) -> str:
+    """Return the heading of a command in lists."""
+    return "Plugins" if command.plugin else "Added"
+
+
+def find_added(server: Server, name: str) -> AddedCommand | None:
+    """Return the added command of a name; built-in names cannot be taken. Blocks likewise."""
+    return all_added(server).get(name.strip().lstrip("/").lower())
+
+
+def meant(server: Server, name: str, args: str) -> tuple[str, str]:
+    """Return the name and arguments to execute: an alias is resolved, once only."""
+    found = find_added(server, name)
+    if found is None or not found.stands_for:
+        return name, args
+    other, _, before = found.stands_for.lstrip("/").partition(" ")
+    return other, f"{before} {args}".strip()
+
+
+def doable(server: Server, name: str) -> AddedCommand | None:
+    """Return the command like :func:`find_added`, but no alias: an alias of an alias is invalid."""
+    found = find_added(server, name)
+    return None if found is not None and found.stands_for else found
+
+
+def run_added(command: AddedCommand, session: Session, args: str) -> str:
+    """Run a command; return its reply. Bounded; interrupting the session ends it.
+
+    Raises:
+        RpcError: It failed, or took too long.
+    """
+    name = command.definition.name
+    interrupts = session.get("interrupts", 0)
+
+    def given_up() -> bool:
+        return bool(session.get("_closing")) or session.get("interrupts", 0) != interrupts
+
+    try:
+        return command.run(args, given_up)[:MOST_CHARACTERS]
+    except TimeoutError as error:
+        words = f"/{name} was interrupted" if given_up() else f"/{name} took too long"
+        raise RpcError(Code.HOST, words) from error
+    except BaseException as error:  # third-party code
+        log.warning("/%s (%s) failed", name, category_of(command), exc_info=True)
+        words = f"/{name} failed: {type(error).__name__}; the log says more"
+        raise RpcError(Code.HOST, words) from error
+
 
 T = TypeVar("T")
 _OF_A_GATEWAY = "Gateway"
@@ -51,7 +116,7 @@ def context_of(
     The sender is the user of this machine and may use all commands. Only commands that list others
     omit those that are not usable here.
     """
-    added = added_commands.all_added(server).values() if command in _LISTING else ()
+    added = all_added(server).values() if command in _LISTING else ()
     added_definitions = tuple(each.definition for each in added)
     names = (each.name for each in (*usable_commands(), *added_definitions))
     sender = Sender(
@@ -170,8 +235,8 @@ class SessionHost:
             session.pop("seed", None)
             session["row_seen"] = False
             session["looked_only"] = True
-            guard.read_anew(db, session)
-            thinking_rows.restore(db, session)
+            session_row.read_anew(db, session)
+            session_record.restore_thinking(db, session)
         finally:
             release(server, self._sid, session)
 
@@ -192,7 +257,7 @@ class SessionHost:
 
     def forget_agent(self) -> None:
         """Read the session again."""
-        guard.read_anew(self._db, self._session)
+        session_row.read_anew(self._db, self._session)
 
     async def steer(self, text: str) -> bool:
         """Pass a message to the running turn."""
@@ -223,13 +288,13 @@ class SessionHost:
 
     async def chosen(self) -> Mapping[str, str]:
         """Return the chosen settings of reasoning and speed."""
-        thinking_rows.restore(self._db, self._session)
-        return thinking_rows.chosen(self._session)
+        session_record.restore_thinking(self._db, self._session)
+        return session_record.chosen_thinking(self._session)
 
     async def choose(self, name: str, value: str) -> None:
         """Choose one of these settings; it is also stored in the session's row, if there is one."""
         try:
-            thinking_settings.choose(self._server, self._sid, self._session, name, value)
+            settings_methods.choose_thinking(self._server, self._sid, self._session, name, value)
         except RpcError as error:
             raise RefusedError(error.message) from error
 

@@ -11,7 +11,7 @@ from hermes_desktop.commands.handlers import run_command
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.commands.words import ago, count, first_words
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.tui_gateway.methods import added_commands
+from hermes_desktop.tui_gateway.methods import command_host
 from hermes_desktop.tui_gateway.methods.command_host import context_of, usable_commands
 from hermes_desktop.tui_gateway.methods.conversation_methods import take_back
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
@@ -31,8 +31,8 @@ def catalog(call: Call) -> dict[str, Any]:
     canonical: dict[str, str] = {}
     listed: list[tuple[CommandDef, str]] = [(each, each.category) for each in usable_commands()]
     listed += [
-        (each.definition, added_commands.category(each))
-        for each in added_commands.all_added(call.server).values()
+        (each.definition, command_host.category_of(each))
+        for each in command_host.all_added(call.server).values()
     ]
     for command, category in listed:
         categories.setdefault(category, []).append([f"/{command.name}", _meta(command)])
@@ -55,12 +55,12 @@ def _meta(command: CommandDef) -> str:
 def resolve(call: Call) -> dict[str, Any]:
     """Handle ``command.resolve``."""
     name = call.params.optional_text("name")
-    added = added_commands.find(call.server, name)
+    added = command_host.find_added(call.server, name)
     if added is not None:
         return {
             "canonical": added.definition.name,
             "description": added.definition.description,
-            "category": added_commands.category(added),
+            "category": command_host.category_of(added),
             "available": True,
         }
     command = _find(name)
@@ -82,10 +82,10 @@ def _find(name: str) -> CommandDef:
 def dispatch(call: Call) -> dict[str, Any]:
     """Handle ``command.dispatch``: run a command; the result tells the peer what to do."""
     typed, behind = call.params.text("name"), call.params.optional_text("arg").strip()
-    name, args = added_commands.meant(call.server, typed, behind)
-    added = added_commands.doable(call.server, name)
+    name, args = command_host.meant(call.server, typed, behind)
+    added = command_host.doable(call.server, name)
     if added is not None:
-        return {"type": "exec", "output": added_commands.run(added, call.session()[1], args)}
+        return {"type": "exec", "output": command_host.run_added(added, call.session()[1], args)}
     command = _find(name)
     if command.name == "undo":
         return _undo(call, args)
@@ -115,11 +115,11 @@ def execute(call: Call) -> dict[str, Any]:
     """Handle ``slash.exec``: run a line as it was typed, with or without its slash."""
     typed = call.params.text("command").strip()
     name, _, args = typed.removeprefix("/").partition(" ")
-    name, args = added_commands.meant(call.server, name, args)
+    name, args = command_host.meant(call.server, name, args)
     command = registry.resolve_command(name)
-    added = added_commands.doable(call.server, name)
+    added = command_host.doable(call.server, name)
     if added is not None:
-        return {"output": added_commands.run(added, call.session()[1], args.strip())}
+        return {"output": command_host.run_added(added, call.session()[1], args.strip())}
     if command is None:
         call.session()
         return {"output": f"There is no command /{name[:40]}. /help shows all."}
@@ -191,7 +191,7 @@ def complete_slash(call: Call) -> dict[str, Any]:
     if " " in text:
         return {"items": [], "replace_from": text.rindex(" ") + 1}
     begun = text[1:].lower()
-    added = [each.definition for each in added_commands.all_added(call.server).values()]
+    added = [each.definition for each in command_host.all_added(call.server).values()]
     items = [
         {"text": name, "display": f"/{name}", "meta": _meta(command) + also}
         for command in (*usable_commands(), *added)

@@ -1,18 +1,20 @@
 """Methods for the conversation of one live session."""
 
 import json
+import logging
 from typing import Any
 
+from hermes_desktop.agent.types import ContextNews
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.files.atomic_files import write_text_atomic
 from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.branching import Branch
-from hermes_desktop.tui_gateway import agents, guard, live_sessions
+from hermes_desktop.tui_gateway import agents, ending, live_sessions, session_row
 from hermes_desktop.tui_gateway.methods.opening_methods import folder
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
-from hermes_desktop.tui_gateway.serving_state import Call, Session
+from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
 from hermes_desktop.tui_gateway.session_record import (
     SOURCE,
     folder_of,
@@ -20,12 +22,104 @@ from hermes_desktop.tui_gateway.session_record import (
     messages_for_peers,
     model_of,
     new_session,
+    note_context,
     shown_history,
     text_of,
     title_of,
     usage_of,
 )
 from hermes_desktop.tui_gateway.turns import alone, alone_everywhere, claim, release, tell_info
+
+log = logging.getLogger(__name__)
+
+LEAST_MESSAGES = 4
+MOST_FOCUS = 500
+
+
+def compress(call: Call) -> dict[str, Any]:
+    """Handle ``session.compress {focus_topic?}``; reports only what was actually written."""
+    sid, session = call.session()
+    server, db = call.server, call.db()
+    focus = call.params.optional_text("focus_topic").strip()[:MOST_FOCUS]
+    try:
+        with alone_everywhere(server, sid, session, "compressing"):
+            before = len(session["history"])
+            done = _shorten(server, db, session, focus)
+            if done is not None and done.changed:
+                _follow(server, sid, session, done.session_id)
+                session_row.read_anew(db, session)
+                _note_size(session, done.after)
+    except HermesError as error:
+        raise in_protocol(error, Code.COMPRESS) from error
+    tell_info(server, sid, session)
+    told = messages_for_peers(shown_history(session))
+    after = len(session["history"])
+    return {
+        "status": "compressed",
+        "removed": max(0, before - after),
+        "before_messages": before,
+        "after_messages": after,
+        "before_tokens": done.before if done is not None else 0,
+        "after_tokens": done.after if done is not None else 0,
+        "summary": _summary(done),
+        "usage": usage_of(db, session),
+        "info": info_of(server, session),
+        "messages": told,
+        "session_key": session["session_key"],
+    }
+
+
+def _shorten(server: Server, db: SessionDB, session: Session, focus: str) -> Any:
+    """Compact the session; return None when it is too short.
+
+    Raises:
+        HermesError: It failed.
+        RpcError: It was interrupted, or no model can write a summary.
+    """
+    # Loaded on first use: most sessions are never compacted by hand.
+    from hermes_desktop.agent.compression.context_compression import Wish  # noqa: PLC0415
+
+    key = session["session_key"]
+    if len(db.get_messages(key)) < LEAST_MESSAGES:
+        return None
+    care = server.program.facts.care(session.get("model_override") or {})
+    if care is None:
+        raise RpcError(Code.COMPRESS, "no model is set that could write a summary")
+    try:
+        done = care.shorten(key, Wish("by_hand", focus=focus), ending.Interrupted(session))
+    finally:
+        care.close()
+    if done.error is not None:
+        raise done.error
+    if done.kind == "cancelled":
+        raise RpcError(Code.COMPRESS, "interrupted: the session is as it was")
+    return done
+
+
+def _follow(server: Server, sid: str, session: Session, new_id: str) -> None:
+    agent = session.get("agent")
+    if agent is not None:
+        agent.session_id = new_id
+        server.sync_key(sid, session)
+    elif new_id != session["session_key"]:
+        ending.follow_to(server, session, new_id)
+
+
+def _note_size(session: Session, tokens: int) -> None:
+    known = session.get("context")
+    length = known.context_length if isinstance(known, ContextNews) else None
+    note_context(session, ContextNews(tokens, length, about=True))
+
+
+def _summary(done: Any) -> dict[str, Any]:
+    if done is None or not done.changed:
+        return {"noop": True, "fallback_used": False, "headline": "Nothing would become shorter."}
+    return {
+        "noop": False,
+        "fallback_used": done.without_model,
+        "headline": f"A summary stands for {done.messages} messages now.",
+    }
+
 
 _CHANGED = "another program changed this session: look at session.history again"
 
@@ -37,8 +131,8 @@ def history(call: Call) -> dict[str, Any]:
     try:
         if db is not None and claim(session):
             try:
-                if guard.has_changed(db, session):
-                    guard.read_anew(db, session)
+                if session_row.has_changed(db, session):
+                    session_row.read_anew(db, session)
             finally:
                 release(call.server, sid, session)
     except HermesError as error:
@@ -110,9 +204,9 @@ def refuse_if_changed(db: SessionDB, session: Session) -> None:
     Raises:
         RpcError: Another program changed the session since it was read; it was read again.
     """
-    if guard.has_changed(db, session):
-        known = guard.is_known(session)
-        guard.read_anew(db, session)
+    if session_row.has_changed(db, session):
+        known = session_row.is_known(session)
+        session_row.read_anew(db, session)
         if known:
             raise RpcError(Code.STALE, _CHANGED)
 
@@ -125,7 +219,7 @@ def cut_before(db: SessionDB, session: Session, target: dict[str, Any]) -> tuple
         raise RpcError(Code.STALE, _CHANGED) from error
     except HermesError as error:
         raise in_protocol(error, Code.GENERIC) from error
-    guard.read_anew(db, session)
+    session_row.read_anew(db, session)
     return int(done["rewound_count"]), text_of(target.get("content"))
 
 
@@ -215,7 +309,7 @@ def branch(call: Call) -> dict[str, Any]:
     copy = new_session(copy_key, cols=session["cols"], now=server.program.clock.time())
     copy |= {name: session.get(name) for name in ("cwd", "explicit_cwd", "model_override")}
     copy["parent_session_id"] = key
-    guard.read_anew(db, copy)
+    session_row.read_anew(db, copy)
     copy_sid = live_sessions.add(server, copy, call.peer)
     agents.choose(server, copy)
     return {

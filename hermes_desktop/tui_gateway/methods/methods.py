@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from hermes_desktop.tui_gateway import asking, background_methods
 from hermes_desktop.tui_gateway.methods import (
     command_methods,
-    compressing,
     conversation_methods,
     opening_methods,
     process_methods,
@@ -28,7 +27,7 @@ METHODS: Mapping[str, Method] = {
     "session.title": conversation_methods.title,
     "session.undo": conversation_methods.undo,
     "session.save": conversation_methods.save,
-    "session.compress": compressing.compress,
+    "session.compress": conversation_methods.compress,
     "session.branch": conversation_methods.branch,
     "session.usage": conversation_methods.usage,
     "session.cwd.set": conversation_methods.set_folder,

@@ -9,7 +9,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import SessionSummary
-from hermes_desktop.tui_gateway import agents, ending, guard, live_sessions, thinking_rows
+from hermes_desktop.tui_gateway import agents, ending, live_sessions, session_record, session_row
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, Session, when_answered
 from hermes_desktop.tui_gateway.session_record import (
@@ -42,7 +42,7 @@ def create(call: Call) -> dict[str, Any]:
     _take_thinking(call, session)
     _take_seed(call, session)
     _take_parent(call, session)
-    guard.note(session, None)
+    session_row.note_mark(session, None)
     agents.choose(server, session)
     told, info = messages_for_peers(session["history"]), info_of(server, session)
     return {
@@ -185,11 +185,11 @@ def _open(call: Call, key: str) -> tuple[str, Session]:
         session["cwd"] = row.get("cwd")
         session["model_name"] = row.get("model") or ""
         session["looked_only"] = True
-        guard.read_anew(db, session)
+        session_row.read_anew(db, session)
     except HermesError as error:
         raise in_protocol(error, Code.GENERIC) from error
     sid = _make_live(call, session)
-    thinking_rows.restore(server.db(), session)
+    session_record.restore_thinking(server.db(), session)
     agents.choose(server, session)
     return sid, session
 

@@ -1,22 +1,107 @@
-"""Methods that read the settings, and change them for one session."""
+"""Methods that read the settings, and change them for one session.
+
+A session's reasoning and speed are stored in its ``model_override`` and, if it has one, in its row.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
+from hermes_desktop.agent.thinking import EFFORT, EFFORTS, TIER, knows_tiers
 from hermes_desktop.agent.tools.asking.approvals import ApprovalRules
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.commands.parsing import take_option
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.tui_gateway import agents
-from hermes_desktop.tui_gateway.methods import thinking_settings
 from hermes_desktop.tui_gateway.methods.conversation_methods import set_folder
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.protocol.params import Params
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
-from hermes_desktop.tui_gateway.session_record import folder_of, model_of
-from hermes_desktop.tui_gateway.thinking_rows import chosen
+from hermes_desktop.tui_gateway.session_record import (
+    chosen_thinking,
+    folder_of,
+    keep_thinking,
+    model_of,
+)
 from hermes_desktop.tui_gateway.turns import alone, tell_info
+
+_SHOW: Final = {"show": True, "hide": False, "full": True, "clamp": True}
+_SPEEDS: Final = ("normal", "fast")
+
+
+def choose_thinking(server: Server, sid: str, session: Session, name: str, value: str) -> None:
+    """Choose one setting; "" resets it.
+
+    Raises:
+        RpcError: A turn runs.
+        HermesError: It cannot be stored; nothing was changed.
+    """
+    with alone(server, sid, session, "choosing how the model answers"):
+        before = session.get("model_override") or {}
+        override = {part: word for part, word in {**before, name: value}.items() if word}
+        db = server.db()
+        if db is not None:
+            keep_thinking(db, session["session_key"], override)
+        session["model_override"] = override
+        agents.drop_agent(session)
+        agents.choose(server, session)
+    tell_info(server, sid, session)
+
+
+def get_reasoning(call: Call) -> dict[str, Any]:
+    """Return the reasoning effort, and whether peers show the reasoning."""
+    session = call.session()[1] if call.params.has("session_id") else {}
+    choice = call.server.program.agents.choose_model(session.get("model_override") or {})
+    value = chosen_thinking(session).get(EFFORT) or getattr(choice, "reasoning_effort", "")
+    return {"value": value, "display": "show" if session.get("show_reasoning") else "hide"}
+
+
+def get_fast(call: Call) -> dict[str, Any]:
+    """Return whether faster replies are requested from the model."""
+    session = call.session()[1] if call.params.has("session_id") else {}
+    return {"value": chosen_thinking(session).get(TIER, "normal")}
+
+
+def _set_reasoning(call: Call) -> dict[str, Any]:
+    sid, session = call.session()
+    word = call.params.text("value").strip().lower()
+    if word in _SHOW:
+        session["show_reasoning"] = _SHOW[word]
+    elif word in EFFORTS or word == "default":
+        _chosen_in(call, sid, session, EFFORT, "" if word == "default" else word)
+    else:
+        raise RpcError(Code.BAD_VALUE, f"value must be one of {', '.join(EFFORTS)}, show or hide")
+    return {"key": "reasoning", "value": word, "scope": "session"}
+
+
+def _set_fast(call: Call) -> dict[str, Any]:
+    sid, session = call.session()
+    word = call.params.text("value").strip().lower()
+    if word not in _SPEEDS:
+        raise RpcError(Code.BAD_VALUE, "value must be normal or fast")
+    choice = call.server.program.agents.choose_model(session.get("model_override") or {})
+    if word == "fast" and not knows_tiers(choice):
+        raise RpcError(Code.BAD_VALUE, "fast mode is not available for this model")
+    _chosen_in(call, sid, session, TIER, "fast" if word == "fast" else "")
+    return {"key": "fast", "value": word, "scope": "session"}
+
+
+def _chosen_in(call: Call, sid: str, session: Session, name: str, value: str) -> None:
+    try:
+        choose_thinking(call.server, sid, session, name, value)
+    except HermesError as error:
+        raise in_protocol(error, Code.GENERIC) from error
+
+
+READERS: Final[Mapping[str, Callable[[Call], dict[str, Any]]]] = {
+    "reasoning": get_reasoning,
+    "fast": get_fast,
+}
+WRITERS: Final[Mapping[str, Callable[[Call], dict[str, Any]]]] = {
+    "reasoning": _set_reasoning,
+    "fast": _set_fast,
+}
+
 
 BUSY_MODES = ("interrupt", "queue", "steer")
 _LATER = frozenset(
@@ -63,9 +148,9 @@ def _session_or_none(call: Call) -> Session | None:
 
 def _get_model(call: Call) -> dict[str, Any]:
     session = _session_or_none(call)
-    chosen = (session or {}).get("model_override") or {}
-    choice = call.server.program.agents.choose_model(chosen)
-    return {"value": choice.model, "provider": choice.provider, "chosen": bool(chosen)}
+    chosen_thinking = (session or {}).get("model_override") or {}
+    choice = call.server.program.agents.choose_model(chosen_thinking)
+    return {"value": choice.model, "provider": choice.provider, "chosen": bool(chosen_thinking)}
 
 
 def _get_provider(call: Call) -> dict[str, Any]:
@@ -162,12 +247,12 @@ _READERS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
     "mtime": _get_mtime,
     "busy": _get_busy,
     "cwd": _get_folder,
-    **thinking_settings.READERS,
+    **READERS,
     "yolo": _get_yolo,
     "approval_mode": _get_mode,
 }
 _WRITERS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
-    **thinking_settings.WRITERS,
+    **WRITERS,
     "yolo": _set_yolo,
     "approval_mode": _set_mode,
 }
@@ -238,7 +323,7 @@ def choose_model(server: Server, sid: str, session: Session, override: Mapping[s
             server.program.agents.choose_model(override)
         except HermesError as error:
             raise in_protocol(error, Code.BAD_VALUE) from error
-        session["model_override"] = {**override, **chosen(session)}
+        session["model_override"] = {**override, **chosen_thinking(session)}
         agents.drop_agent(session)
         agents.choose(server, session)
     tell_info(server, sid, session)
@@ -289,8 +374,8 @@ def model_options(call: Call) -> dict[str, Any]:
 def _present(call: Call, session: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return model and provider that would answer, and why there are none."""
     try:
-        chosen = session.get("model_override") or {}
-        choice = call.server.program.agents.choose_model(chosen)
+        chosen_thinking = session.get("model_override") or {}
+        choice = call.server.program.agents.choose_model(chosen_thinking)
     except HermesError as error:
         return "", "", str(error)
     return choice.model, choice.provider, ""

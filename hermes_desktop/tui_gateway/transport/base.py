@@ -1,8 +1,8 @@
-"""The transport interface, and the set of peers subscribed to a session."""
+"""The transport interface, the set of peers subscribed to a session, and splitting into lines."""
 
 import threading
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Protocol
 
 from hermes_desktop.tui_gateway.protocol.frames import Frame
 
@@ -60,3 +60,47 @@ class Subscribers:
             else:
                 self.remove(peer)
         return heard
+
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Length limit of a line. A longer one could fill the memory; it is skipped with an error."""
+_PIECE = 256 * 1024
+
+
+class _TooLong:
+    def __repr__(self) -> str:
+        return "<line too long>"
+
+
+TOO_LONG: Final = _TooLong()
+"""Placeholder for a line that was skipped."""
+
+
+def read_lines(
+    read: Callable[[int], bytes], *, most_bytes: int = MOST_BYTES
+) -> Iterator[bytes | _TooLong]:
+    """Yield lines until the end of input; the last one may lack its line end.
+
+    Args:
+        read: Returns up to the given number of bytes, b"" at the end; blocks.
+        most_bytes: Length limit of a line.
+    """
+    pieces: list[bytes] = []
+    held = 0
+    skipping = False
+    while piece := read(_PIECE):
+        *whole, rest = piece.split(b"\n")
+        for end in whole:
+            if not skipping:
+                too_long = held + len(end) > most_bytes
+                yield TOO_LONG if too_long else b"".join((*pieces, end))
+            pieces, held, skipping = [], 0, False
+        if skipping or not rest:
+            continue
+        pieces.append(rest)
+        held += len(rest)
+        if held > most_bytes:
+            yield TOO_LONG
+            pieces, held, skipping = [], 0, True
+    if pieces:
+        yield b"".join(pieces)

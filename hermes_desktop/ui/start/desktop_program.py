@@ -21,7 +21,7 @@ from hermes_desktop.core.paths import HermesPaths, runtime_dir
 from hermes_desktop.core.processes.exit_deadline import EXIT_SLACK_S, ExitDeadline
 from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.services.assembly.desktop_services import DesktopServices
-from hermes_desktop.services.sessions.store_notice import notice_of
+from hermes_desktop.services.sessions.condition_watch import notice_of
 from hermes_desktop.services.settings.desktop_config import DesktopConfig
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.shell.asking import Asking

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.services.sessions.clock_trust import ClockCheck, ClockNote
+from hermes_desktop.services.assembly.history_upkeep import ClockCheck, ClockNote
 from tests.fakes.clock import MovableClock
 
 DAY = 86_400.0

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.core.files.shipped_files import shipped_path
-from hermes_desktop.services.assembly.demo_script import (
+from hermes_desktop.services.assembly.demo_home import (
     DemoSession,
     Script,
     read_scripts,

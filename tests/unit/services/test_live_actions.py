@@ -14,7 +14,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from hermes_desktop.services.sessions.live_catalog import ListQuery
-from hermes_desktop.services.sessions.running_turns import RunningTurnError
+from hermes_desktop.services.sessions.session_actions import RunningTurnError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.cancellation import Progress
 from hermes_desktop.state.sessions import transit_rows

@@ -7,8 +7,7 @@ import pytest
 
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.services.sessions import bulk_sessions
-from hermes_desktop.services.sessions.running_turns import RunningTurnError
-from hermes_desktop.services.sessions.session_actions import SessionActions
+from hermes_desktop.services.sessions.session_actions import RunningTurnError, SessionActions
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 from hermes_desktop.state.sessions.titles import TitleError

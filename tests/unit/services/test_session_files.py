@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_desktop.services.transfer.session_export import document, file_name
 from hermes_desktop.services.transfer.session_import import ImportRefusedError, parse, plan_import
-from hermes_desktop.services.transfer.session_markdown import document, file_name
 from hermes_desktop.services.transfer.session_redaction import SessionRedactor
 from hermes_desktop.settings.secret_masking import literal_secrets
 

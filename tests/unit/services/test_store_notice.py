@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.services.sessions.store_notice import notice_of
+from hermes_desktop.services.sessions.condition_watch import notice_of
 from hermes_desktop.state import SCHEMA_VERSION, SessionDB
 from hermes_desktop.state.records.records import StoreCondition
 

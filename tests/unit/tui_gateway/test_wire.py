@@ -18,8 +18,7 @@ from hermes_desktop.tui_gateway.methods import methods
 from hermes_desktop.tui_gateway.protocol import frames
 from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
 from hermes_desktop.tui_gateway.protocol.params import Params
-from hermes_desktop.tui_gateway.transport.base import Subscribers
-from hermes_desktop.tui_gateway.transport.lines import TOO_LONG, read_lines
+from hermes_desktop.tui_gateway.transport.base import TOO_LONG, Subscribers, read_lines
 from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket
 from hermes_desktop.tui_gateway.transport.streams import StreamTransport
 from tests.fakes.rpc_server import PATIENCE_S, Peer
