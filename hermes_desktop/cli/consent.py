@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from hermes_desktop.cli import output
-from hermes_desktop.cli.rows import counted
+from hermes_desktop.cli.output import counted
 from hermes_desktop.core.errors import CancelledError, RefusedError
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -45,7 +45,7 @@ def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
     """
     if socket is None:
         from hermes_desktop import __version__
-        from hermes_desktop.tui_gateway.protocol import frames
+        from hermes_desktop.tui_gateway import protocol
         from hermes_desktop.tui_gateway.transport.streams import StreamTransport, claim_streams
 
         if output.is_input_terminal():
@@ -59,7 +59,7 @@ def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
                 "Start it from a program that keeps both open, or use --socket.",
             ) from error
         # Before everything the first request needs: a front end becomes visible meanwhile.
-        StreamTransport(streams.sink).write(frames.ready(__version__, paths.profile))
+        StreamTransport(streams.sink).write(protocol.ready(__version__, paths.profile))
         return _serve(paths, streams=streams)
     return _serve(paths, socket=socket)
 

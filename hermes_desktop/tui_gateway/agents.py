@@ -7,7 +7,7 @@ from typing import Any
 from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.tui_gateway import session_record
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
+from hermes_desktop.tui_gateway.protocol import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import source_of
 

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from hermes_desktop.agent.tools.asking.request_queue import Attendant, RequestQueue
 from hermes_desktop.core.user_requests import ApprovalChoice, UserAnswer, UserRequest
-from hermes_desktop.tui_gateway import live_sessions
-from hermes_desktop.tui_gateway.protocol import frames
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
+from hermes_desktop.tui_gateway import live_sessions, protocol
+from hermes_desktop.tui_gateway.protocol import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
 from hermes_desktop.tui_gateway.transport.base import Subscribers, Transport
 
@@ -75,7 +74,7 @@ class Asking:
             ("clarify.request", told["questions"]),
         ):
             for payload in found:
-                peer.write(frames.event(kind, sid, payload))
+                peer.write(protocol.event(kind, sid, payload))
 
     # Called by the queue
 

@@ -14,7 +14,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.state import SessionDB
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
+from hermes_desktop.tui_gateway.protocol import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
 from hermes_desktop.tui_gateway.session_record import source_of
 

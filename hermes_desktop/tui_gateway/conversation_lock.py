@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from hermes_desktop.agent.turns.lock_texts import problem_words, waiting_words
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
+from hermes_desktop.tui_gateway.protocol import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 
 LOOK_S = 0.1

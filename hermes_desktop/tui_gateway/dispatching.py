@@ -7,10 +7,9 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from hermes_desktop.tui_gateway import protocol
 from hermes_desktop.tui_gateway.methods import methods
-from hermes_desktop.tui_gateway.protocol import frames
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
-from hermes_desktop.tui_gateway.protocol.frames import Frame
+from hermes_desktop.tui_gateway.protocol import Code, Frame, RpcError
 from hermes_desktop.tui_gateway.serving_state import after_answer, current_peer
 from hermes_desktop.tui_gateway.transport.base import MOST_BYTES, TOO_LONG, Transport
 
@@ -55,14 +54,14 @@ class Dispatcher:
         """Answer one line, immediately or after earlier ones."""
         if line is TOO_LONG:
             words = f"the line is longer than {MOST_BYTES} bytes and was skipped"
-            self._peer.write(frames.failure(None, RpcError(Code.BAD_REQUEST, words)))
+            self._peer.write(protocol.failure(None, RpcError(Code.BAD_REQUEST, words)))
             return
         if not line.strip():
             return
         try:
-            request = frames.decode(line)
+            request = protocol.decode(line)
         except RpcError as error:
-            self._peer.write(frames.failure(None, error))
+            self._peer.write(protocol.failure(None, error))
             return
         name = request.get("method") if isinstance(request, dict) else None
         if not isinstance(name, str):
@@ -83,7 +82,7 @@ class Dispatcher:
         after_answer.set(afterwards)
         try:
             answer = self._handle(request)
-            if not frames.is_notification(request):
+            if not protocol.is_notification(request):
                 self._peer.write(answer)
             for call in afterwards:
                 call()

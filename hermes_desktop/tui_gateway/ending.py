@@ -11,7 +11,7 @@ from hermes_desktop import plugins
 from hermes_desktop.plugins.hooks import boundary_reason_set
 from hermes_desktop.tui_gateway import background_methods, session_row
 from hermes_desktop.tui_gateway.agents import close_agent
-from hermes_desktop.tui_gateway.protocol.frames import event
+from hermes_desktop.tui_gateway.protocol import event
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import model_of, source_of
 

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Iterator
 
 from hermes_desktop.tui_gateway import ending
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
+from hermes_desktop.tui_gateway.protocol import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, ServerState, Session
 from hermes_desktop.tui_gateway.transport.base import Subscribers, Transport
 

@@ -11,14 +11,11 @@ from typing import Any, Final
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.tui_gateway import ending
+from hermes_desktop.tui_gateway import ending, protocol
 from hermes_desktop.tui_gateway.asking import Asking
 from hermes_desktop.tui_gateway.methods import methods, process_methods
 from hermes_desktop.tui_gateway.program import RpcProgram
-from hermes_desktop.tui_gateway.protocol import frames
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
-from hermes_desktop.tui_gateway.protocol.frames import Frame
-from hermes_desktop.tui_gateway.protocol.params import Params
+from hermes_desktop.tui_gateway.protocol import Code, Frame, Params, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, ServerState, Session, current_peer
 
 __all__ = ["SERVER", "configure", "handle_request", "make_stream_renderer", "render_message"]
@@ -55,19 +52,19 @@ def handle_request(request: Any) -> Frame:
     Returns:
         The response, a result or an error. Nothing is raised.
     """
-    request_id = frames.id_of(request)
+    request_id = protocol.id_of(request)
     try:
-        name, params = frames.checked(request)
+        name, params = protocol.checked(request)
         call = Call(SERVER, Params(params), current_peer.get())
-        return frames.response(request_id, methods.find(name)(call))
+        return protocol.response(request_id, methods.find(name)(call))
     except RpcError as error:
-        return frames.failure(request_id, error)
+        return protocol.failure(request_id, error)
     except HermesError as error:
-        return frames.failure(request_id, in_protocol(error, Code.GENERIC))
+        return protocol.failure(request_id, in_protocol(error, Code.GENERIC))
     except Exception as error:
         log.exception("A request crashed")
         words = f"handler error: {type(error).__name__}; the log says more"
-        return frames.failure(request_id, RpcError(Code.CRASH, words))
+        return protocol.failure(request_id, RpcError(Code.CRASH, words))
 
 
 # In this version no peer can request rendering: peers receive the text of the model, and have to
@@ -91,7 +88,7 @@ def _get_db() -> SessionDB | None:
 
 def _emit(kind: str, sid: str, payload: Any = None) -> None:
     """Send an event to the peers of a session, else to the current, else to the default peer."""
-    frame = frames.event(kind, sid, payload)
+    frame = protocol.event(kind, sid, payload)
     session = _sessions.get(sid, {})
     for peer in (session.get("transport"), current_peer.get(), _state.default_peer):
         if peer is not None and peer.write(frame):

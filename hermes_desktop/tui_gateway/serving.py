@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.tui_gateway import live_sessions
+from hermes_desktop.tui_gateway import live_sessions, protocol
 from hermes_desktop.tui_gateway.dispatching import Dispatcher
 from hermes_desktop.tui_gateway.program import RpcProgram
-from hermes_desktop.tui_gateway.protocol import frames
 from hermes_desktop.tui_gateway.server import SERVER, configure, handle_request
 from hermes_desktop.tui_gateway.transport.base import Transport, read_lines
 from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket, SocketTransport
@@ -175,7 +174,7 @@ class SocketServing:
             ).start()
 
     def _serve(self, peer: SocketTransport, program: RpcProgram) -> None:
-        peer.write(frames.ready(program.facts.version, program.facts.profile))
+        peer.write(protocol.ready(program.facts.version, program.facts.profile))
         Dispatcher(handle_request, peer).serve(read_lines(peer.read))
         _input_closed(peer)
         _finish_replies(peer)

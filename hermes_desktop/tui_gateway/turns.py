@@ -19,7 +19,7 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import SessionMark
 from hermes_desktop.tui_gateway import agents, ending, session_row
 from hermes_desktop.tui_gateway.conversation_lock import held_for_turn, held_now
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
+from hermes_desktop.tui_gateway.protocol import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import (
     info_of,

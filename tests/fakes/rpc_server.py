@@ -18,7 +18,7 @@ from hermes_desktop.services.sessions.session_catalog import find_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway import server
 from hermes_desktop.tui_gateway.program import RpcProgram
-from hermes_desktop.tui_gateway.protocol.frames import Frame
+from hermes_desktop.tui_gateway.protocol import Frame
 from hermes_desktop.tui_gateway.serving_state import Session, current_peer
 from tests.fakes.agents import CHOICE, ScriptedModel
 from tests.fakes.clock import MovableClock

@@ -11,9 +11,13 @@ from hermes_desktop.agent.providers.completion import (
     encode_json,
 )
 from hermes_desktop.agent.providers.error_answers import status_in
-from hermes_desktop.agent.providers.failures import CallErrors, CallFailedError, Refusal
+from hermes_desktop.agent.providers.failures import (
+    CallErrors,
+    CallFailedError,
+    Refusal,
+    is_too_long,
+)
 from hermes_desktop.agent.providers.http_call import End, Head, HttpCall, Item
-from hermes_desktop.agent.providers.refusal_reasons import is_too_long
 from hermes_desktop.agent.providers.sse import BOM, LineTooLongError, SseParser, is_json
 from hermes_desktop.agent.types import CancelSignal, StreamEvent
 

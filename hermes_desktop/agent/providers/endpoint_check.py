@@ -6,8 +6,7 @@ from typing import Literal
 
 from hermes_desktop.agent.context_length import ENOUGH
 from hermes_desktop.agent.providers.base import Retries, TimeOuts
-from hermes_desktop.agent.providers.local_context import probe_context
-from hermes_desktop.agent.providers.local_servers import too_small
+from hermes_desktop.agent.providers.local_servers import probe_context, too_small
 from hermes_desktop.agent.providers.model_list import ListedModel, nearest
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import SharedTls

@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from hermes_desktop.agent.bounded_decoding import UndecodableError, decoded
-from hermes_desktop.agent.providers.certificates import issuer_of
 from hermes_desktop.agent.providers.failures import CallErrors, CallFailedError
+from hermes_desktop.agent.providers.shared_tls import issuer_of
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hermes_desktop.cli.rows import counted
+from hermes_desktop.cli.output import counted
 from hermes_desktop.core.errors import HermesError
 
 if TYPE_CHECKING:

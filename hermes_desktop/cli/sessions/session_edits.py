@@ -8,8 +8,8 @@ from hermes_desktop.cli import output
 from hermes_desktop.cli.consent import Consent, per_source, with_consent
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.long_work import long_work
-from hermes_desktop.cli.rows import Column, counted, first_rows, size
-from hermes_desktop.cli.sessions.session_trash_filter import as_ranges
+from hermes_desktop.cli.output import Column, counted, first_rows, size
+from hermes_desktop.cli.sessions.session_trash import as_ranges
 from hermes_desktop.cli.store_access import open_actions, open_store
 from hermes_desktop.core.errors import CancelledError, NotFoundError, UsageError
 from hermes_desktop.services.sessions.session_catalog import choose_for_change, find_session_id

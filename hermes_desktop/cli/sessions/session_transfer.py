@@ -11,7 +11,7 @@ from hermes_desktop.cli import output
 from hermes_desktop.cli.consent import per_source
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.long_work import long_work
-from hermes_desktop.cli.rows import counted
+from hermes_desktop.cli.output import counted
 from hermes_desktop.cli.sessions.session_filters import with_filter
 from hermes_desktop.cli.store_access import open_store
 from hermes_desktop.core.errors import NotFoundError, UsageError

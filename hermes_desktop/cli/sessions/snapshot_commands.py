@@ -9,7 +9,7 @@ from hermes_desktop.cli import output
 from hermes_desktop.cli.consent import Consent, with_consent
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.long_work import long_work
-from hermes_desktop.cli.rows import Column, as_text, counted, size
+from hermes_desktop.cli.output import Column, as_text, counted, size
 from hermes_desktop.cli.sessions.session_text import clock_time
 from hermes_desktop.cli.store_access import open_store
 from hermes_desktop.core.errors import StateUnavailableError

@@ -12,7 +12,7 @@ from hermes_desktop.agent.models.config import AgentConfig, resolve_chosen, reso
 from hermes_desktop.agent.providers.base import ChatProvider, Retries
 from hermes_desktop.agent.providers.cleaned_replies import CleanedReplies
 from hermes_desktop.agent.providers.dialect import DialectCache
-from hermes_desktop.agent.providers.local_context import probe_context
+from hermes_desktop.agent.providers.local_servers import probe_context
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import SharedTls

@@ -29,7 +29,7 @@ from hermes_desktop.tui_gateway.agents import drop_agent
 from hermes_desktop.tui_gateway.conversation_lock import held_now
 from hermes_desktop.tui_gateway.methods import settings_methods
 from hermes_desktop.tui_gateway.methods.settings_methods import choose_model
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
+from hermes_desktop.tui_gateway.protocol import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import source_of
 from hermes_desktop.tui_gateway.turns import claim, release, tell_info

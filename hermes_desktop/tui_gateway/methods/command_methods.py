@@ -14,7 +14,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.tui_gateway.methods import command_host
 from hermes_desktop.tui_gateway.methods.command_host import context_of, usable_commands
 from hermes_desktop.tui_gateway.methods.conversation_methods import take_back
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
+from hermes_desktop.tui_gateway.protocol import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call
 from hermes_desktop.tui_gateway.session_record import folder_of
 from hermes_desktop.tui_gateway.turns import alone_everywhere, tell_info

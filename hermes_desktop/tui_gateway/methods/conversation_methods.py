@@ -13,7 +13,7 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.tui_gateway import agents, ending, live_sessions, session_row
 from hermes_desktop.tui_gateway.methods.opening_methods import folder
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
+from hermes_desktop.tui_gateway.protocol import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
 from hermes_desktop.tui_gateway.session_record import (
     SOURCE,

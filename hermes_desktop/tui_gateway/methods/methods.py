@@ -11,7 +11,7 @@ from hermes_desktop.tui_gateway.methods import (
     prompt_methods,
     settings_methods,
 )
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
+from hermes_desktop.tui_gateway.protocol import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Method
 
 METHODS: Mapping[str, Method] = {

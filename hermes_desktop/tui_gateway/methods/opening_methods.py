@@ -10,7 +10,7 @@ from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.tui_gateway import agents, ending, live_sessions, session_record, session_row
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
+from hermes_desktop.tui_gateway.protocol import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, Session, when_answered
 from hermes_desktop.tui_gateway.session_record import (
     DEFAULT_COLS,

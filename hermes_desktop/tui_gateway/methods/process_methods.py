@@ -9,7 +9,7 @@ from hermes_desktop.agent.tools.processes.process_table import ProcessInfo, Proc
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state.maintenance.insights import Used, insights
 from hermes_desktop.tui_gateway import agents, live_sessions
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
+from hermes_desktop.tui_gateway.protocol import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, Server
 from hermes_desktop.tui_gateway.turns import claim, release, run_prompts
 

@@ -6,7 +6,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.tui_gateway import agents, ending, live_sessions
 from hermes_desktop.tui_gateway.conversation_lock import held_now
 from hermes_desktop.tui_gateway.methods.conversation_methods import cut_at_ordinal
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
+from hermes_desktop.tui_gateway.protocol import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
 from hermes_desktop.tui_gateway.turns import claim, release, run_prompts
 

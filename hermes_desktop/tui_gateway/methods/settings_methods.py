@@ -14,8 +14,7 @@ from hermes_desktop.commands.parsing import take_option
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.tui_gateway import agents
 from hermes_desktop.tui_gateway.methods.conversation_methods import set_folder
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
-from hermes_desktop.tui_gateway.protocol.params import Params
+from hermes_desktop.tui_gateway.protocol import Code, Params, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
 from hermes_desktop.tui_gateway.session_record import (
     chosen_thinking,

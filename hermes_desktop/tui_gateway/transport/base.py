@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
-from hermes_desktop.tui_gateway.protocol.frames import Frame
+from hermes_desktop.tui_gateway.protocol import Frame
 
 
 class Transport(Protocol):

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from hermes_desktop.tui_gateway.protocol.frames import Frame, encode
+from hermes_desktop.tui_gateway.protocol import Frame, encode
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.plugins import contents, discovery
 from hermes_desktop.plugins.consents import Consent, ConsentFile, consent_state
 from hermes_desktop.plugins.contents import UnreadableError, read_contents
-from hermes_desktop.plugins.needed_modules import MissingModules, missing_modules
+from hermes_desktop.plugins.discovery import MissingModules, missing_modules
 from tests.fakes.plugin_folders import enable, entries, loaded, plugin, survey
 from tests.fakes.program import CHECKOUT
 

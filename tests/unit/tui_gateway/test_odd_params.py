@@ -8,7 +8,7 @@ import pytest
 
 from hermes_desktop.tui_gateway import server
 from hermes_desktop.tui_gateway.methods import methods
-from hermes_desktop.tui_gateway.protocol.errors import Code
+from hermes_desktop.tui_gateway.protocol import Code
 from tests.fakes.rpc_server import ServerStage
 
 NONSENSE: tuple[Any, ...] = (

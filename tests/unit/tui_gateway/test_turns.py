@@ -241,7 +241,7 @@ def test_without_an_agent_nothing_is_begun(stage: ServerStage) -> None:
 
 def test_an_agent_that_takes_for_ever_to_make_is_not_awaited(stage: ServerStage) -> None:
     from hermes_desktop.tui_gateway.agents import ensure_agent
-    from hermes_desktop.tui_gateway.protocol.errors import RpcError
+    from hermes_desktop.tui_gateway.protocol import RpcError
 
     may_go_on = threading.Event()
 

@@ -12,12 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.tui_gateway import server
+from hermes_desktop.tui_gateway import protocol, server
 from hermes_desktop.tui_gateway.dispatching import Dispatcher, WorkQueue
 from hermes_desktop.tui_gateway.methods import methods
-from hermes_desktop.tui_gateway.protocol import frames
-from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
-from hermes_desktop.tui_gateway.protocol.params import Params
+from hermes_desktop.tui_gateway.protocol import Code, Params, RpcError
 from hermes_desktop.tui_gateway.transport.base import TOO_LONG, Subscribers, read_lines
 from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket
 from hermes_desktop.tui_gateway.transport.streams import StreamTransport
@@ -50,7 +48,7 @@ def test_a_line_that_is_too_long_is_skipped_and_nothing_else() -> None:
     )
 )
 def test_any_value_is_one_line_of_utf_8(value: Any) -> None:
-    line = frames.encode(frames.response(1, value))
+    line = protocol.encode(protocol.response(1, value))
 
     assert line.count(b"\n") == 1
     assert json.loads(line.decode("utf-8"))["id"] == 1
@@ -60,7 +58,7 @@ def test_any_value_is_one_line_of_utf_8(value: Any) -> None:
 def test_decoding_answers_or_says_that_it_is_no_json(data: bytes) -> None:
     codes: list[Code] = []
     try:
-        frames.decode(data)
+        protocol.decode(data)
     except RpcError as error:
         codes.append(error.code)
 
@@ -68,7 +66,7 @@ def test_decoding_answers_or_says_that_it_is_no_json(data: bytes) -> None:
 
 
 def test_halves_of_characters_do_not_stop_the_wire() -> None:
-    assert b"?" in frames.encode(frames.event("error", None, {"message": "\ud800"}))
+    assert b"?" in protocol.encode(protocol.event("error", None, {"message": "\ud800"}))
 
 
 @pytest.mark.parametrize(
@@ -114,11 +112,11 @@ def test_what_must_not_wait_is_answered_before_what_does() -> None:
     going_on, begun = threading.Event(), threading.Event()
     peer = Answers()
 
-    def handle(request: Any) -> frames.Frame:
+    def handle(request: Any) -> protocol.Frame:
         if request["method"] == "session.history":
             begun.set()
             assert going_on.wait(PATIENCE_S)
-        return frames.response(request["id"], None)
+        return protocol.response(request["id"], None)
 
     dispatcher = Dispatcher(handle, peer)
     dispatcher.take(b'{"id": 1, "method": "session.history"}')
@@ -149,7 +147,7 @@ def test_who_gives_no_id_waits_for_no_answer() -> None:
 
 
 def test_an_id_that_could_not_be_said_again_is_none() -> None:
-    answer = server.handle_request(frames.decode(b'{"id": 1e400, "method": "nope"}'))
+    answer = server.handle_request(protocol.decode(b'{"id": 1e400, "method": "nope"}'))
 
     assert (answer["id"], answer["error"]["code"]) == (None, -32600)
 

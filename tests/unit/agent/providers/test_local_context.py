@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.providers.local_context import is_local, probe_context
+from hermes_desktop.agent.providers.local_servers import is_local, probe_context
 from hermes_desktop.agent.types import ModelChoice
 from tests.fakes.local_server import LocalServerDouble
 from tests.fakes.model_server import refused_address

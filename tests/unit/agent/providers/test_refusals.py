@@ -10,8 +10,8 @@ import pytest
 
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.dialect import Dialect, DialectCache
+from hermes_desktop.agent.providers.failures import is_too_long, reason_of
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
-from hermes_desktop.agent.providers.refusal_reasons import is_too_long, reason_of
 from hermes_desktop.agent.types import CallNote, ChatRequest, ModelChoice, StreamEvent, TextDelta
 from hermes_desktop.core.errors import ModelRefusedError, ProviderError, TooLongError
 from tests.fakes import model_server as fake

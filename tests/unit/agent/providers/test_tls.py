@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 import trustme
 
-from hermes_desktop.agent.providers.certificates import issuer_in
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
-from hermes_desktop.agent.providers.shared_tls import BUNDLE_VARIABLES, CertificatesError, SharedTls
+from hermes_desktop.agent.providers.shared_tls import (
+    BUNDLE_VARIABLES,
+    CertificatesError,
+    SharedTls,
+    issuer_in,
+)
 from hermes_desktop.agent.types import ChatRequest, ModelChoice, TextDelta
 from hermes_desktop.core.errors import CannotReachError
 from tests.fakes import model_server as fake

@@ -1,1 +1,0 @@
-"""Frames, parameters and errors of the protocol."""
