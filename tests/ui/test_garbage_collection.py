@@ -15,15 +15,17 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.ui.start.application import ApplicationFilter
-from hermes_desktop.ui.start.collection_pace import APART_S, FEW_OBJECTS, QUIET_S
 from hermes_desktop.ui.start.garbage_collection import (
+    APART_S,
     FAST_MS,
+    FEW_OBJECTS,
+    QUIET_S,
     SLOW_MS,
     MainThreadCollector,
     no_automatic_collection,
 )
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls
-from hermes_desktop.ui.widgets.main_thread import MainThreadCalls
+from hermes_desktop.ui.widgets.async_slots import MainThreadCalls
 from tests.fakes.clock import MovableClock
 from tests.support.waiting import until
 

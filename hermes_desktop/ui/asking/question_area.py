@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from hermes_desktop.core.user_requests import UserRequest
 from hermes_desktop.ui.asking.request_area import RequestArea
-from hermes_desktop.ui.widgets.line_room import set_text_margins
+from hermes_desktop.ui.widgets.control_corrections import set_text_margins
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, Theme

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
+from hermes_desktop.ui.widgets.control_corrections import remove_icons
 
 if TYPE_CHECKING:
     from collections.abc import Callable

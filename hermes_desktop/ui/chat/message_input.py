@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetricsF, QInputMethodEvent, QKeyEvent, QResizeEv
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.widgets.resting_caret import RestingCaret
+from hermes_desktop.ui.widgets.control_corrections import RestingCaret
 
 MOST_LINES = 8
 _PADDING = 7

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from hermes_desktop.core.events import HostingRefusal, OtherGateway
 from hermes_desktop.core.text.capitals import capitalized
-from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
+from hermes_desktop.ui.widgets.control_corrections import remove_icons
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, SPACE_16, SPACE_24, Theme
 from hermes_desktop.ui.words.ages import format_span

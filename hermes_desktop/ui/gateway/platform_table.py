@@ -23,9 +23,9 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from hermes_desktop.ui.gateway.platform_model import DETAIL, HEALTH_ROLE, HEARD, NAME, NEXT, STATE
-from hermes_desktop.ui.widgets.leading_text import draw_text
-from hermes_desktop.ui.widgets.quiet_header import ARROW, QuietHeader
+from hermes_desktop.ui.widgets.quiet_table import ARROW, QuietHeader
 from hermes_desktop.ui.widgets.resource_files import pixmap
+from hermes_desktop.ui.widgets.row_painting import draw_text
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
 from hermes_desktop.ui.widgets.state_shapes import DOT, paint_shape
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, Theme

@@ -5,7 +5,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.widgets.resting_caret import RestingCaret
+from hermes_desktop.ui.widgets.control_corrections import RestingCaret
 
 _DOWN = frozenset({Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter})
 

@@ -15,8 +15,13 @@ from hermes_desktop.services.sessions.session_actions import PINS_ARE_OURS
 from hermes_desktop.state.records.cancellation import Progress
 from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.state.trash.trash import TrashReceipt, TrashTooLargeError
-from hermes_desktop.ui.sessions.delete_question import DeleteDialog, LargeTrashQuestion
-from hermes_desktop.ui.sessions.delete_text import quoted, sessions_text, what_goes
+from hermes_desktop.ui.sessions.delete_question import (
+    DeleteDialog,
+    LargeTrashQuestion,
+    quoted,
+    sessions_text,
+    what_goes,
+)
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.resource_files import icon
 from hermes_desktop.ui.widgets.theme import Theme

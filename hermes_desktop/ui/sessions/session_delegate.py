@@ -34,7 +34,7 @@ from hermes_desktop.ui.widgets.theme import (
     Theme,
 )
 from hermes_desktop.ui.words.source_names import source_icon, source_name
-from hermes_desktop.ui.words.text_direction import is_right_to_left
+from hermes_desktop.ui.words.visible_text import is_right_to_left
 
 Index = QModelIndex | QPersistentModelIndex
 _LEAST_ROW = 56

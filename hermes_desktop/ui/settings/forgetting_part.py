@@ -1,24 +1,220 @@
-"""The effect of the session settings on the existing chats and sessions."""
+"""The effect of the session settings on the existing chats and sessions, with numbers and dates."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QDate, QLocale, QTime, QTimer
 from PySide6.QtWidgets import QVBoxLayout
 from typing_extensions import override
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.assembly.forgetting_preview import RetentionCounts, RetentionPreview
 from hermes_desktop.ui.settings.fields.field_row import heading
+from hermes_desktop.ui.settings.fields.field_text import kind_name
 from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
-from hermes_desktop.ui.settings.forgetting_words import RetentionText
 from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel, heading_label
+from hermes_desktop.ui.words.source_names import source_name
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Iterator, Sequence
 
+    from hermes_desktop.core.events import GatewayState
+    from hermes_desktop.services.assembly.forgetting_preview import (
+        DeletedSessionsPreview,
+        ExpiringChats,
+        ResetRulePreview,
+    )
+    from hermes_desktop.services.assembly.history_upkeep import LastPrune
     from hermes_desktop.services.settings.settings_repository import Change
+
+_RUNS = frozenset({"starting", "running", "working", "degraded"})
+_SHORT = QLocale.FormatType.ShortFormat
+
+
+class RetentionText:
+    """Formats the counts as sentences, relative to a moment.
+
+    Args:
+        now: Local time.
+        gateway: State of the gateway, which determines who forgets, and when.
+        locale: Format of numbers and dates.
+    """
+
+    def __init__(self, now: datetime, gateway: GatewayState, locale: QLocale | None = None) -> None:
+        self._now = now
+        self._gateway = gateway
+        self._locale = locale or QLocale()
+
+    def chats(self, found: ExpiringChats) -> str:
+        """Return a sentence on the chats that the gateway forgets."""
+        if not found.chats:
+            return "The gateway has no chats yet."
+        if not found.days:
+            return f"No chat is ever forgotten. {self._number(found.chats)} are known."
+        limit = f"With {self._days(found.days)}"
+        of = f"of {self._number(found.chats)} {_plural(found.chats, 'chat')}"
+        if not found.count:
+            words = f"{limit} none {of} would be forgotten now."
+            if found.next is not None:
+                words += f" The first one would be {self.moment(found.next)}, if it stays silent."
+            return words
+        return f"{limit} {self._number(found.count)} {of} would be forgotten {self._sweep()}" + (
+            f"{self._oldest(found)}. "
+            + ("Its transcript stays" if found.count == 1 else "Their transcripts stay")
+            + " in the session list."
+        )
+
+    def rules(self, found: Sequence[ResetRulePreview]) -> list[str]:
+        """Return a sentence or two on new sessions, for each rule that has chats."""
+        shown = [rule for rule in found if rule.chats]
+        if not shown:
+            return ["There is no chat yet that could begin a new session."]
+        return [self._rule(rule, alone=len(shown) == 1) for rule in shown]
+
+    def stored(self, found: DeletedSessionsPreview) -> str:
+        """Return sentences on the sessions that are permanently deleted."""
+        if not found.sessions:
+            return "No session is stored yet."
+        some = self._number(found.count) if found.count else "none"
+        part = (
+            f"{some} of {self._number(found.sessions)} stored {_plural(found.sessions, 'session')}"
+        )
+        if not found.on:
+            return (
+                "Nothing is deleted automatically. If that were switched on, "
+                f"with {self._days(found.days)} it would be {part}.{self._spared(found)}"
+            )
+        went = f"With {self._days(found.days)} {part} would be deleted {self._next(found)}"
+        if found.oldest is not None:
+            oldest = datetime.fromtimestamp(found.oldest)  # noqa: DTZ006 - local, as it is shown
+            went += f"; the oldest began {self.moment(oldest)}"
+        went += "."
+        if found.count:
+            went += " They are gone with all their messages, and not in the trash."
+        return f"{went}{self._spared(found)}{self._last(found.last)}"
+
+    def _next(self, found: DeletedSessionsPreview) -> str:
+        """Return when the next deletion takes place, and by which program."""
+        if self._gateway == "attached":
+            return "if this program served the home; while another gateway does, it is left to that"
+        due = datetime.fromtimestamp(found.not_before)  # noqa: DTZ006 - local, as it is shown
+        if not found.not_before or due <= self._now:
+            return "within the next minutes"
+        return self.moment(due)
+
+    def _spared(self, found: DeletedSessionsPreview) -> str:
+        """Return which old sessions are kept, and that another program counts differently."""
+        spared, words = found.spared, ""
+        if spared.pinned:
+            words += f" {self._number(spared.pinned)} pinned "
+            words += "one is spared." if spared.pinned == 1 else "ones are spared."
+        if spared.used_since:
+            words += (
+                f" {self._number(spared.used_since)} began earlier but "
+                f"{'was' if spared.used_since == 1 else 'were'} used since."
+            )
+        if found.count or words:
+            words += " `hermes` 0.19 counts from the start and does not know pins."
+        return words
+
+    def _last(self, last: LastPrune) -> str:
+        """Return when old sessions were last deleted, and how many."""
+        words = ""
+        if last.at:
+            when = self.moment(datetime.fromtimestamp(last.at))  # noqa: DTZ006 - as above
+            if last.took is None:
+                words = f" Another program did this last {when}."
+            else:
+                some = self._number(last.took) if last.took else "no"
+                words = f" The last time was {when}: {some} "
+                words += f"{_plural(last.took, 'session')} deleted."
+            if last.error:
+                words += f" It failed then: {last.error}"
+        if last.believed_at:
+            until = self.moment(datetime.fromtimestamp(last.believed_at))  # noqa: DTZ006 - as above
+            words += (
+                " The clock of this computer jumped, so nothing is deleted until it is back, or "
+                f"{until} if it runs evenly until then."
+            )
+        return words
+
+    def moment(self, when: datetime) -> str:
+        """Return a moment as text for a sentence: ``today at 14:30``, ``on 3 March 2026``."""
+        day = QDate(when.year, when.month, when.day)
+        ahead = QDate(self._now.year, self._now.month, self._now.day).daysTo(day)
+        clock = self._locale.toString(QTime(when.hour, when.minute), _SHORT)
+        named = {0: "today", 1: "tomorrow", -1: "yesterday"}.get(ahead)
+        if named is not None:
+            return f"{named} at {clock}"
+        return f"on {self._locale.toString(day, QLocale.FormatType.LongFormat)}"
+
+    def _sweep(self) -> str:
+        if self._gateway in _RUNS:
+            return "at the next sweep (within the hour)"
+        if self._gateway == "attached":
+            return "by the gateway of the other program, if it goes by this limit"
+        return "once the gateway runs again"
+
+    def _oldest(self, found: ExpiringChats) -> str:
+        oldest = found.oldest
+        if oldest is None:
+            return ""
+        name = oldest.label[:60]
+        where = f" on {source_name(oldest.platform)}" if oldest.platform else ""
+        since = self.moment(oldest.silent_since).removeprefix("on ")
+        return f"; the oldest is {name}{where}, silent since {since}"
+
+    def _rule(self, rule: ResetRulePreview, *, alone: bool) -> str:
+        name = {
+            "all": "All chats" if alone else "All other chats",
+            "type": kind_name(rule.name),
+            "platform": source_name(rule.name),
+        }[rule.kind]
+        due = rule.idle + rule.daily
+        if rule.policy.mode == "none":
+            return (
+                f"{name}: {self._number(rule.chats)} {_plural(rule.chats, 'chat')} never "
+                f"{'begins' if rule.chats == 1 else 'begin'} a new session by "
+                f"{'itself' if rule.chats == 1 else 'themselves'}."
+            )
+        some = self._number(due) if due else "none"
+        verb = "begins" if due == 1 else "begin"
+        words = f"{name}: {some} of {self._number(rule.chats)} {verb} a new session"
+        words += " with the next message"
+        reasons = "; ".join(self._reasons(rule))
+        words += f" ({reasons})." if reasons else "."
+        if rule.next is not None:
+            words += f" The next one would do so {self.moment(rule.next)}, if it stays silent."
+        return words
+
+    def _reasons(self, rule: ResetRulePreview) -> Iterator[str]:
+        if rule.idle:
+            span = _span(rule.policy.idle_minutes)
+            yield f"{self._number(rule.idle)} silent for more than {span}"
+        if rule.daily:
+            yield f"{self._number(rule.daily)} silent since before {rule.policy.at_hour}:00"
+
+    def _days(self, days: float) -> str:
+        return f"{self._number(int(days))} {_plural(int(days), 'day')}"
+
+    def _number(self, number: int) -> str:
+        return self._locale.toString(number)
+
+
+def _plural(count: int, noun: str) -> str:
+    return noun if count == 1 else f"{noun}s"
+
+
+def _span(minutes: int) -> str:
+    for size, noun in ((60 * 24, "day"), (60, "hour")):
+        if minutes >= size and not minutes % size:
+            count = minutes // size
+            return f"{count} {_plural(count, noun)}"
+    return f"{minutes} {_plural(minutes, 'minute')}"
+
 
 _WAIT_MS = 250
 """The delay after a keystroke, so that a number is not evaluated for each of its digits."""

@@ -27,7 +27,7 @@ from hermes_desktop.ui.settings.fields.parts import ASSISTANT, PLATFORMS, Settin
 from hermes_desktop.ui.settings.page_table import entry_of, page_of
 from hermes_desktop.ui.settings.pages.page_column import MOST_WIDTH
 from hermes_desktop.ui.widgets.look import SMALL, scaled
-from hermes_desktop.ui.widgets.row_ground import paint_ground
+from hermes_desktop.ui.widgets.row_painting import paint_ground
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
 from hermes_desktop.ui.widgets.section_parts import SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16, SPACE_24

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.services.assembly.desktop_services import DesktopServices
     from hermes_desktop.ui.settings.settings_view import SettingsView
+    from hermes_desktop.ui.shell.rail import WindowPages
     from hermes_desktop.ui.shell.window_memory import WindowSettings
-    from hermes_desktop.ui.shell.window_pages import WindowPages
     from hermes_desktop.ui.widgets.async_slots import AsyncSlots
     from hermes_desktop.ui.widgets.event_bridge import EventBridge
     from hermes_desktop.ui.widgets.theme import Theme

@@ -30,8 +30,7 @@ from hermes_desktop.ui.settings.saving.saving_controller import SavingController
 from hermes_desktop.ui.settings.saving.settings_controller import SettingsController
 from hermes_desktop.ui.settings.search_results import SearchResults, SettingsSearch, find_settings
 from hermes_desktop.ui.settings.tab_order import focus_in, order_tabs
-from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
-from hermes_desktop.ui.widgets.line_room import set_text_margins
+from hermes_desktop.ui.widgets.control_corrections import remove_icons, set_text_margins
 from hermes_desktop.ui.widgets.section_parts import heading_label
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, SPACE_24
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
-from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
+from hermes_desktop.ui.widgets.control_corrections import remove_icons
 from hermes_desktop.ui.words.gateway_words import running_text, serves
 
 Answer = Literal["keep", "quit", "neither"]

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QFont, QKeySequence, QPalette
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from hermes_desktop import __version__
-from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
+from hermes_desktop.ui.widgets.control_corrections import remove_icons
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16, SPACE_24
 
 FOR_SESSIONS = frozenset({"rename", "archive", "delete"})

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.gateway.gateway_view import GatewayView
     from hermes_desktop.ui.sessions.session_pane import SessionPane
     from hermes_desktop.ui.settings.settings_entry import SettingsEntry
+    from hermes_desktop.ui.shell.rail import WindowPages
     from hermes_desktop.ui.shell.two_sides import SplitView
-    from hermes_desktop.ui.shell.window_pages import WindowPages
     from hermes_desktop.ui.widgets.async_slots import AsyncSlots
     from hermes_desktop.ui.widgets.notice_presenter import NoticeStrip
     from hermes_desktop.ui.widgets.theme import Theme

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMessageBox
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
-from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
+from hermes_desktop.ui.widgets.control_corrections import remove_icons
 
 T = TypeVar("T")
 

@@ -27,10 +27,10 @@ from hermes_desktop.ui.transcript.blocks.markdown_blocks import parse_plain
 from hermes_desktop.ui.transcript.blocks.markdown_stream import StreamUpdate
 from hermes_desktop.ui.transcript.blocks.tool_calls import ToolCall
 from hermes_desktop.ui.transcript.entries import MessageEntry, local_time
-from hermes_desktop.ui.transcript.time_text import clock_time, full_time
 from hermes_desktop.ui.transcript.tool_fold import ToolLine, size_text
 from hermes_desktop.ui.widgets.look import Look, scaled, tint
 from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK
+from hermes_desktop.ui.words.day_words import clock_time, full_time
 
 _HEADER = 22
 TINT_SIDE = 12

@@ -17,8 +17,8 @@ from hermes_desktop.ui.transcript.blocks.code_block import CodeSegment
 from hermes_desktop.ui.transcript.blocks.markdown_blocks import parse_markdown, parse_plain
 from hermes_desktop.ui.transcript.entries import MessageEntry
 from hermes_desktop.ui.transcript.message_widget import Parsed, speaker_of
+from hermes_desktop.ui.widgets.async_slots import MainThreadCalls
 from hermes_desktop.ui.widgets.highlight import MAX_HIGHLIGHTED, colour_lines
-from hermes_desktop.ui.widgets.main_thread import MainThreadCalls
 
 log = logging.getLogger(__name__)
 

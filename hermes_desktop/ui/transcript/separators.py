@@ -13,9 +13,9 @@ from hermes_desktop.ui.transcript.blocks.fold import ActionRow, LabelRow
 from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
 from hermes_desktop.ui.transcript.entries import Separator
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
-from hermes_desktop.ui.transcript.time_text import day_text
 from hermes_desktop.ui.widgets.look import Look, scaled
 from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK
+from hermes_desktop.ui.words.day_words import day_text
 from hermes_desktop.ui.words.gateway_words import plain
 from hermes_desktop.ui.words.setting_names import MODEL_SETTING, setting_target_in
 

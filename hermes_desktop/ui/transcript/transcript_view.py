@@ -25,8 +25,8 @@ from hermes_desktop.ui.transcript.message_actions import MessageActions
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls
 from hermes_desktop.ui.transcript.scroll_area import JumpButton, TranscriptScroll, Veil
+from hermes_desktop.ui.widgets.async_slots import MainThreadCalls
 from hermes_desktop.ui.widgets.look import Look
-from hermes_desktop.ui.widgets.main_thread import MainThreadCalls
 from hermes_desktop.ui.widgets.theme import Theme
 
 REPAINT_MS = 50

@@ -1,10 +1,25 @@
-"""Sanitizing of untrusted text for display: nothing is hidden, reordered or interpreted.
+"""Untrusted text for display: nothing is hidden, reordered or interpreted; and its direction.
 
 No Qt here. What is shown may differ from what is stored; copying a whole message or a code block
 returns the stored text.
 """
 
 import re
+import unicodedata
+
+
+def is_right_to_left(text: str) -> bool:
+    """Return whether the first letter with a direction is written from right to left."""
+    if text.isascii():
+        return False
+    for letter in text:
+        kind = unicodedata.bidirectional(letter)
+        if kind == "L":
+            return False
+        if kind in {"R", "AL"}:
+            return True
+    return False
+
 
 _ESCAPE_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])|\x9b[0-?]*[ -/]*[@-~]"

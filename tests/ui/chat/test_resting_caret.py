@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.ui.chat.message_input import MessageInput
-from hermes_desktop.ui.widgets.resting_caret import RestingCaret
+from hermes_desktop.ui.widgets.control_corrections import RestingCaret
 
 
 @pytest.fixture

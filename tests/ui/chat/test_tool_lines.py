@@ -19,7 +19,7 @@ from hermes_desktop.core.events import (
     TurnStarted,
 )
 from hermes_desktop.core.user_requests import UserAnswer
-from hermes_desktop.ui.transcript.live.live_reply import LiveReply
+from hermes_desktop.ui.transcript.live.live_turn import LiveReply
 from hermes_desktop.ui.transcript.tool_fold import ToolLine
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.chat_stage import ChatStage

@@ -11,7 +11,7 @@ from hermes_desktop.core.events import (
     OtherGateway,
     UndoneWork,
 )
-from hermes_desktop.ui.gateway.gateway_line import GatewayLineContent, fold
+from hermes_desktop.ui.gateway.status_strip import GatewayLineContent, fold
 from hermes_desktop.ui.words.day_words import words_for
 from tests.fakes.scripted_gateway import OTHER, SEVERAL, health
 

@@ -20,8 +20,7 @@ from hermes_desktop.services.assembly.history_upkeep import LastPrune
 from hermes_desktop.services.settings.settings_repository import SettingsRepository
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.sessions.bulk_selection import SparedCounts
-from hermes_desktop.ui.settings.forgetting_part import RetentionPart
-from hermes_desktop.ui.settings.forgetting_words import RetentionText
+from hermes_desktop.ui.settings.forgetting_part import RetentionPart, RetentionText
 from tests.fakes.clock import MovableClock
 from tests.ui.settings.conftest import SettingsStage
 

@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QWidget
 from hermes_desktop.services.settings.settings_repository import OPTIONS
 from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.fields.field_text import label_parts
-from hermes_desktop.ui.settings.fields.options_part import OptionsPart
-from hermes_desktop.ui.settings.fields.policy_fold import ResetRuleSection
+from hermes_desktop.ui.settings.fields.options_part import OptionsPart, ResetRuleSection
 from hermes_desktop.ui.settings.page_table import PAGES, page_of
 from hermes_desktop.ui.settings.tab_order import tab_stops
 from tests.fakes.window_stage import WindowStage

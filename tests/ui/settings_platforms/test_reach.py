@@ -12,7 +12,7 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import PairingChanged
 from hermes_desktop.gateway.access.pairing import PairingStore
 from hermes_desktop.services.settings.settings_repository import Change, SettingsRepository
-from hermes_desktop.ui.settings.fields.policy_fold import ResetRuleSection
+from hermes_desktop.ui.settings.fields.options_part import ResetRuleSection
 from hermes_desktop.ui.settings.page_table import PAGES
 from hermes_desktop.ui.settings.settings_view import SettingsView
 from hermes_desktop.ui.widgets.theme import ColorScheme

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.ui.transcript.live.live_reply import LiveReply
+from hermes_desktop.ui.transcript.live.live_turn import LiveReply
 from hermes_desktop.ui.transcript.separators import FailureBlock
 
 REPLY = "The **6:12** is early.\n\n```python\nprint(1)\n```\n\nThat is all."

@@ -1,6 +1,6 @@
 """When garbage is collected: young objects briefly, all of them when nobody notices, but always."""
 
-from hermes_desktop.ui.start.collection_pace import (
+from hermes_desktop.ui.start.garbage_collection import (
     APART_S,
     AT_MOST_S,
     FEW_OBJECTS,

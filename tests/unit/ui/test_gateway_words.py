@@ -14,8 +14,8 @@ from hermes_desktop.core.events import (
 )
 from hermes_desktop.gateway.access.pairing import PairedUser
 from hermes_desktop.services.hosting.pairing_requests import PairingRequestView
+from hermes_desktop.ui.gateway.gateway_commands import RunningReplies
 from hermes_desktop.ui.gateway.gateway_protocols import Person
-from hermes_desktop.ui.gateway.running_replies import RunningReplies
 from hermes_desktop.ui.words.ages import format_ago, format_span, format_until, refresh_interval_ms
 from hermes_desktop.ui.words.gateway_words import (
     allowed,
@@ -30,7 +30,7 @@ from hermes_desktop.ui.words.gateway_words import (
 )
 from hermes_desktop.ui.words.platform_words import STATES, brief, distances, for_strip, state_words
 from hermes_desktop.ui.words.platform_words import explained as platform_explained
-from hermes_desktop.ui.words.text_direction import is_right_to_left
+from hermes_desktop.ui.words.visible_text import is_right_to_left
 
 NOW = 1_000_000.0
 

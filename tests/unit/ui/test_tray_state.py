@@ -9,7 +9,7 @@ from hermes_desktop.core.events import (
     PlatformHealth,
 )
 from hermes_desktop.core.files.shipped_files import shipped_path
-from hermes_desktop.ui.shell.tray_state import menu_label, tray_face
+from hermes_desktop.ui.shell.tray import menu_label, tray_face
 
 PROBLEM = Notice("error", "The database cannot be read.", key="db")
 

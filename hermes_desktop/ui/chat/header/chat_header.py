@@ -25,9 +25,9 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from hermes_desktop.ui.widgets.centered_column import SIDE
-from hermes_desktop.ui.widgets.leading_text import draw_text
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.resource_files import icon, icon_size
+from hermes_desktop.ui.widgets.row_painting import draw_text
 from hermes_desktop.ui.widgets.section_parts import ElidedLabel
 from hermes_desktop.ui.widgets.theme import RADIUS_BUTTON, Theme
 

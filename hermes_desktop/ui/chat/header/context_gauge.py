@@ -15,7 +15,7 @@ from hermes_desktop.ui.chat.header.context_text import (
     tip_words,
     whole_words,
 )
-from hermes_desktop.ui.widgets.leading_text import draw_text
+from hermes_desktop.ui.widgets.row_painting import draw_text
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, Theme
 
 _BARS = 4

@@ -20,7 +20,7 @@ from typing_extensions import override
 
 from hermes_desktop.ui.chat.header.context_text import short_tokens
 from hermes_desktop.ui.chat.header.usage_text import share_words, total_words
-from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
+from hermes_desktop.ui.widgets.control_corrections import remove_icons
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_16, SPACE_24, Theme

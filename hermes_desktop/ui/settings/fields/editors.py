@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from hermes_desktop.core.text.capitals import capitalized
 from hermes_desktop.ui.settings.fields.field_text import plain, unset_words
-from hermes_desktop.ui.widgets.line_room import set_text_margins
+from hermes_desktop.ui.widgets.control_corrections import set_text_margins
 
 if TYPE_CHECKING:
     from hermes_desktop.settings.options import Option

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from hermes_desktop.ui.widgets.resource_files import ICON_SIZE, pixmap
-from hermes_desktop.ui.widgets.row_ground import paint_ground
+from hermes_desktop.ui.widgets.row_painting import paint_ground
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12
 
 if TYPE_CHECKING:

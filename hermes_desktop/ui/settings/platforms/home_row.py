@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.settings.platform_settings import HomeStanding
 from hermes_desktop.ui.settings.secrets.lines import MessageLine, small_button
-from hermes_desktop.ui.widgets.line_room import set_text_margins
+from hermes_desktop.ui.widgets.control_corrections import set_text_margins
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8
 from hermes_desktop.ui.words.gateway_words import plain

@@ -21,8 +21,8 @@ from hermes_desktop.ui.settings.secrets.secret_text import (
     origin_words,
     removable,
 )
+from hermes_desktop.ui.widgets.control_corrections import set_text_margins
 from hermes_desktop.ui.widgets.flow_row import FlowRow
-from hermes_desktop.ui.widgets.line_room import set_text_margins
 from hermes_desktop.ui.widgets.section_parts import SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.state_shapes import StateShape
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, Theme

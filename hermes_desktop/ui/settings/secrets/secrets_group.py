@@ -34,7 +34,7 @@ from hermes_desktop.ui.settings.secrets.secret_model import (
 from hermes_desktop.ui.settings.secrets.secret_text import QUIET_STATES, STATE_WORDS, label_words
 from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
 from hermes_desktop.ui.widgets.flow_row import FlowRow
-from hermes_desktop.ui.widgets.quiet_look import fit_height, style_table, wanted_width
+from hermes_desktop.ui.widgets.quiet_table import fit_height, style_table, wanted_width
 from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel, heading_label
 from hermes_desktop.ui.widgets.state_shapes import StateShape
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, SPACE_16, Palette, Theme

@@ -23,7 +23,7 @@ from PySide6.QtGui import (
 
 from hermes_desktop.ui.transcript.blocks.blocks import RuleBlock, Span, TableBlock, TextBlock
 from hermes_desktop.ui.widgets.look import Look
-from hermes_desktop.ui.words.text_direction import is_right_to_left
+from hermes_desktop.ui.words.visible_text import is_right_to_left
 
 QUOTE_PROPERTY = int(QTextFormat.Property.UserProperty) + 1
 RULE_PROPERTY = int(QTextFormat.Property.UserProperty) + 2

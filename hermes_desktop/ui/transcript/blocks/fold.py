@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.transcript.blocks.fitted import HeightForWidthWidget, Stack
-from hermes_desktop.ui.widgets.leading_text import draw_text
 from hermes_desktop.ui.widgets.look import Look, scaled, tint
+from hermes_desktop.ui.widgets.row_painting import draw_text
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel
 from hermes_desktop.ui.widgets.theme import RADIUS_BUTTON, Palette
 

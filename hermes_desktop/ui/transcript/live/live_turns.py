@@ -12,8 +12,7 @@ from hermes_desktop.ui.transcript.blocks.tool_calls import ToolCall
 from hermes_desktop.ui.transcript.call_states import CallState, find_rows
 from hermes_desktop.ui.transcript.column import Item
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
-from hermes_desktop.ui.transcript.live.live_reply import LiveReply
-from hermes_desktop.ui.transcript.live.live_turn import LiveTurn, Part
+from hermes_desktop.ui.transcript.live.live_turn import LiveReply, LiveTurn, Part
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.separators import FailureBlock
 from hermes_desktop.ui.transcript.tool_fold import ToolLine

@@ -2,7 +2,7 @@
 
 from hermes_desktop.services.sessions.delete_plan import DeletePlan, PlannedConversation
 from hermes_desktop.services.sessions.live_actions import DeletePreview
-from hermes_desktop.ui.sessions.delete_text import about, facts_about, quoted, what_goes
+from hermes_desktop.ui.sessions.delete_question import about, facts_about, quoted, what_goes
 
 
 def planned(number: int, **fields) -> PlannedConversation:

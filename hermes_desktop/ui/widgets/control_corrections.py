@@ -1,8 +1,29 @@
-"""A caret that stops blinking while nothing is typed."""
+"""Corrections of Qt's controls: icons of dialog buttons, margins and caret of text fields."""
 
-from PySide6.QtCore import QEvent, QObject, QTimer
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QEvent, QMargins, QObject, QTimer
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLineEdit, QMessageBox, QWidget
 from typing_extensions import override
+
+
+def remove_icons(buttons: QDialogButtonBox | QMessageBox) -> None:
+    """Remove the icons that some desktops put on Cancel and Close, but on no other button.
+
+    Args:
+        buttons: With all its buttons added.
+    """
+    for button in buttons.buttons():
+        button.setIcon(QIcon())
+
+
+_ROOM = QMargins(2, 0, 2, 0)
+"""Added to what the style leaves; lists and combo boxes begin at the same position."""
+
+
+def set_text_margins(line: QLineEdit) -> None:
+    """Align the text of a line edit with that of other kinds of fields."""
+    line.setTextMargins(_ROOM)
+
 
 REST_AFTER_MS = 10_000
 _INPUT = frozenset({QEvent.Type.KeyPress, QEvent.Type.InputMethod, QEvent.Type.MouseButtonPress})
