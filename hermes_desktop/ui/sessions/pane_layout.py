@@ -1,4 +1,4 @@
-"""The parts of the session pane around the list: header, sources, placeholder, division of space."""
+"""Parts of the session pane around the list: header, sources, placeholder, division of space."""
 
 from collections.abc import Mapping
 from functools import partial

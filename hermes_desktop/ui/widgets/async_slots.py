@@ -1,4 +1,4 @@
-"""Coroutines started from plain slots, dialogs awaited without a nested event loop, posted calls."""
+"""Coroutines of plain slots, dialogs without a nested event loop, and calls of other threads."""
 
 import asyncio
 import contextlib
