@@ -16,8 +16,7 @@ from hermes_desktop.core.errors import HermesError
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
     from hermes_desktop.tui_gateway.serving import Ending
-    from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket
-    from hermes_desktop.tui_gateway.transport.streams import Streams
+    from hermes_desktop.tui_gateway.transport import ListeningSocket, Streams
 
 _BY_ITSELF = ""
 _FOLDER = "hermes-desktop"
@@ -46,7 +45,7 @@ def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
     if socket is None:
         from hermes_desktop import __version__
         from hermes_desktop.tui_gateway import protocol
-        from hermes_desktop.tui_gateway.transport.streams import StreamTransport, claim_streams
+        from hermes_desktop.tui_gateway.transport import StreamTransport, claim_streams
 
         if output.is_input_terminal():
             output.say("Waiting for requests, one JSON object per line. Press Ctrl-D to end.")
@@ -97,7 +96,7 @@ def _serve(
 
 
 def _listen(paths: "HermesPaths", wanted: str) -> "ListeningSocket":
-    from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket
+    from hermes_desktop.tui_gateway.transport import ListeningSocket
 
     path = Path(wanted).expanduser().absolute() if wanted else _own_path(paths)
     try:

@@ -8,7 +8,7 @@ from hermes_desktop.core.user_requests import ApprovalChoice, UserAnswer, UserRe
 from hermes_desktop.tui_gateway import live_sessions, protocol
 from hermes_desktop.tui_gateway.protocol import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
-from hermes_desktop.tui_gateway.transport.base import Subscribers, Transport
+from hermes_desktop.tui_gateway.transport import Subscribers, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from hermes_desktop.tui_gateway import protocol
 from hermes_desktop.tui_gateway.methods import methods
 from hermes_desktop.tui_gateway.protocol import Code, Frame, RpcError
 from hermes_desktop.tui_gateway.serving_state import after_answer, current_peer
-from hermes_desktop.tui_gateway.transport.base import MOST_BYTES, TOO_LONG, Transport
+from hermes_desktop.tui_gateway.transport import MOST_BYTES, TOO_LONG, Transport
 
 log = logging.getLogger(__name__)
 

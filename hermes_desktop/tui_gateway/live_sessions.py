@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hermes_desktop.tui_gateway import ending
 from hermes_desktop.tui_gateway.protocol import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, ServerState, Session
-from hermes_desktop.tui_gateway.transport.base import Subscribers, Transport
+from hermes_desktop.tui_gateway.transport import Subscribers, Transport
 
 MOST_LIVE = 64
 IDLE_S = 6 * 3600.0

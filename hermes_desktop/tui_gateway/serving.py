@@ -14,9 +14,14 @@ from hermes_desktop.tui_gateway import live_sessions, protocol
 from hermes_desktop.tui_gateway.dispatching import Dispatcher
 from hermes_desktop.tui_gateway.program import RpcProgram
 from hermes_desktop.tui_gateway.server import SERVER, configure, handle_request
-from hermes_desktop.tui_gateway.transport.base import Transport, read_lines
-from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket, SocketTransport
-from hermes_desktop.tui_gateway.transport.streams import Streams, StreamTransport
+from hermes_desktop.tui_gateway.transport import (
+    ListeningSocket,
+    SocketTransport,
+    Streams,
+    StreamTransport,
+    Transport,
+    read_lines,
+)
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway.program import RpcProgram
 from hermes_desktop.tui_gateway.protocol import Code, Params, RpcError
-from hermes_desktop.tui_gateway.transport.base import Transport
+from hermes_desktop.tui_gateway.transport import Transport
 
 if TYPE_CHECKING:
     from hermes_desktop.tui_gateway.asking import Asking

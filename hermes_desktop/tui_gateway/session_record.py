@@ -20,7 +20,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.usage import cost_of
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway.serving_state import Server, Session
-from hermes_desktop.tui_gateway.transport.base import Subscribers
+from hermes_desktop.tui_gateway.transport import Subscribers
 
 log = logging.getLogger(__name__)
 

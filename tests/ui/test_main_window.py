@@ -18,8 +18,8 @@ from hermes_desktop.services.assembly.demo_home import create_demo_home
 from hermes_desktop.state import SessionDB
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.shell.main_window import FIRST_SIZE, MainWindow
-from hermes_desktop.ui.shell.two_sides import SplitView
 from hermes_desktop.ui.shell.window_memory import WindowSettings
+from hermes_desktop.ui.shell.window_parts import SplitView
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme

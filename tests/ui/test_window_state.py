@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from hermes_desktop.core.events import SettingsChanged
 from hermes_desktop.services.transfer.session_import import plan_import, run_import
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.shared_tables import window_state_table
+from hermes_desktop.state.shared_tables import desktop_database
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.ui.widgets.theme import Theme
 from hermes_desktop.ui.words.source_names import _NAMES, source_name
@@ -38,7 +38,7 @@ def _stored(home: Path) -> dict[str, str]:
     store = DesktopDatabase(home / "desktop" / "desktop.db")
     nothing: dict[str, str] = {}
     try:
-        return store.read(window_state_table.read_all, default=nothing)
+        return store.read(desktop_database.read_window_state, default=nothing)
     finally:
         store.close()
 

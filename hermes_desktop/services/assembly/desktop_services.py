@@ -33,7 +33,7 @@ from hermes_desktop.services.hosting.private_gateway import Workers, build_priva
 from hermes_desktop.services.sessions.condition_watch import ConditionWatch
 from hermes_desktop.services.sessions.live_actions import AsyncSessionActions
 from hermes_desktop.services.sessions.live_catalog import AsyncSessionList
-from hermes_desktop.services.sessions.own_turns import OwnTurns
+from hermes_desktop.services.sessions.open_turns import OwnTurns
 from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.services.sessions.session_search import SessionSearch
 from hermes_desktop.services.sessions.state_watch import Beside, PairingWatch, StateWatch

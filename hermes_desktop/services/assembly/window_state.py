@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.state.shared_tables import window_state_table
+from hermes_desktop.state.shared_tables import desktop_database
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class WindowState:
         try:
             await self._worker.run(
                 lambda: self._store.write(
-                    lambda conn: window_state_table.put_all(conn, values, now)
+                    lambda conn: desktop_database.put_window_state(conn, values, now)
                 )
             )
         except HermesError as error:
@@ -85,7 +85,7 @@ class WindowState:
 
     def _read(self) -> dict[str, str]:
         nothing: dict[str, str] = {}
-        return self._store.read(window_state_table.read_all, default=nothing)
+        return self._store.read(desktop_database.read_window_state, default=nothing)
 
     async def close(self) -> None:
         """Write pending changes, and close the store."""

@@ -13,7 +13,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.sessions import lineage, sessions_table
-from hermes_desktop.state.shared_tables import prompts_table
+from hermes_desktop.state.shared_tables import desktop_database
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 if TYPE_CHECKING:
@@ -100,7 +100,9 @@ class SessionPrompts:
     def _read(self, session_ids: list[str]) -> str | None:
         try:
             return self._own.read(
-                lambda out: prompts_table.first_of(out, [clean_text(each) for each in session_ids]),
+                lambda out: desktop_database.first_prompt(
+                    out, [clean_text(each) for each in session_ids]
+                ),
                 default=None,
             )
         except HermesError as error:
@@ -115,8 +117,8 @@ class SessionPrompts:
         now = self._db._clock.time()
 
         def keep(out: sqlite3.Connection) -> str:
-            prompts_table.put_if_absent(out, {session_id: prompt}, now)
-            return prompts_table.first_of(out, [clean_text(session_id)]) or prompt
+            desktop_database.add_prompts(out, {session_id: prompt}, now)
+            return desktop_database.first_prompt(out, [clean_text(session_id)]) or prompt
 
         kept = self._read([session_id])
         if kept is not None:
@@ -130,11 +132,17 @@ class SessionPrompts:
     def _forget_gone(self, named: Collection[str]) -> int:
         edge = self._db._clock.time() - UNUSED_S
         nothing: list[str] = []
-        old = set(self._own.read(lambda out: prompts_table.kept_before(out, edge), default=nothing))
+        old = set(
+            self._own.read(
+                lambda out: desktop_database.prompts_kept_before(out, edge), default=nothing
+            )
+        )
         asked = [*old, *(each for each in named if each not in old)]
         there = self._db.read(lambda conn: trash_rows.existing(conn, asked)) if asked else {}
         gone = [each for each in asked if each not in there]
-        held = self._own.read(lambda out: list(prompts_table.of_each(out, gone)), default=nothing)
+        held = self._own.read(
+            lambda out: list(desktop_database.prompts_of(out, gone)), default=nothing
+        )
         if held:
-            self._own.write(lambda out: prompts_table.remove(out, held))
+            self._own.write(lambda out: desktop_database.remove_prompts(out, held))
         return len(held)

@@ -16,9 +16,9 @@ from hermes_desktop.state.records.records import SessionRow, SessionSummary
 from hermes_desktop.state.sessions import (
     deletion,
     lineage,
+    list_order,
     pins,
     session_list,
-    session_summaries,
     sessions_table,
     titles,
     usage_table,
@@ -26,7 +26,7 @@ from hermes_desktop.state.sessions import (
 from hermes_desktop.state.sessions.session_list import ListFilter, ListOptions
 from hermes_desktop.state.sessions.sessions_table import OptionalFields, SessionFields
 from hermes_desktop.state.sessions.usage_table import ContextSize, RecordingOptions, Usage
-from hermes_desktop.state.shared_tables import desktop_facts
+from hermes_desktop.state.shared_tables import desktop_database
 
 log = logging.getLogger(__name__)
 
@@ -199,7 +199,7 @@ def list_sessions_rich(
 ) -> list[SessionRow]:
     """Return the session list as rows; the options are those of ``ListFilter``."""
     choice = ListFilter(source=source, **options)
-    return db.read(lambda conn: session_summaries.list_rich(conn, choice, db.layout, db._times))
+    return db.read(lambda conn: list_order.list_rich(conn, choice, db.layout, db._times))
 
 
 @reads
@@ -262,7 +262,7 @@ def list_summaries(  # noqa: PLR0913 - each is a choice of the list page
     )
     pinned = own_pins_if_readable(db)
     return db.read(
-        lambda conn: session_summaries.list_summaries(conn, choice, db.layout, db._times, pinned)
+        lambda conn: list_order.list_summaries(conn, choice, db.layout, db._times, pinned)
     )
 
 
@@ -270,7 +270,7 @@ def list_summaries(  # noqa: PLR0913 - each is a choice of the list page
 def summaries(db: Store, ids: Collection[tuple[str, str]]) -> dict[str, SessionSummary]:
     """Return list records for pairs of (root id, tip id), by tip id, without missing rows."""
     pinned = own_pins_if_readable(db)
-    return db.read(lambda conn: session_summaries.summaries(conn, ids, pinned))
+    return db.read(lambda conn: list_order.summaries(conn, ids, pinned))
 
 
 @reads
@@ -282,7 +282,7 @@ def summary(db: Store, session_id: str) -> SessionSummary | None:
         own = clean_text(session_id)
         root = lineage.conversation_start(conn, own)
         tip = lineage.compression_tip(conn, root)
-        return session_summaries.summaries(conn, [(root, tip)], pinned).get(tip)
+        return list_order.summaries(conn, [(root, tip)], pinned).get(tip)
 
     return db.read(find)
 
@@ -495,10 +495,10 @@ def set_session_archived(
 @reads
 def own_fact(db: Store, name: str) -> str | None:
     """Return the text stored under a name in desktop.db, None if there is none."""
-    return db._own.read(lambda own: desktop_facts.get(own, name), default=None)
+    return db._own.read(lambda own: desktop_database.fact(own, name), default=None)
 
 
 @writes
 def put_own_fact(db: Store, name: str, value: str) -> None:
     """Store a text under a name in desktop.db, which no other program reads."""
-    db._own.write(lambda own: desktop_facts.put(own, name, value))
+    db._own.write(lambda own: desktop_database.put_fact(own, name, value))

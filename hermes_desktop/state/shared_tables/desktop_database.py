@@ -1,29 +1,122 @@
 """desktop.db: the database of this program alone. The shared file gets no table of this program.
 
 It contains the trash, received messages that are not handled, the owed replies where the shared
-file must not contain them, the system prompts that this program sends, pins, and key-value entries.
-It is created with the first write, in a folder and with file modes that prevent other users from
-reading it, because it contains conversations.
+file must not contain them, the system prompts that this program sends, pins, key-value entries, and
+the state of the window. It is created with the first write, in a folder and with file modes that
+prevent other users from reading it, because it contains conversations.
 """
 
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from hermes_desktop.core.errors import HermesError, StateUnavailableError
 from hermes_desktop.state.database import connection
 from hermes_desktop.state.database.connection import Patience, make_file, open_connection, retrying
+from hermes_desktop.state.records.content_codec import clean_text
 from hermes_desktop.state.records.sqlite_errors import to_hermes_error
+from hermes_desktop.state.records.stored_rows import chunks, marks
 from hermes_desktop.state.sessions import pins
-from hermes_desktop.state.shared_tables import (
-    delivery_table,
-    desktop_facts,
-    inbox_table,
-    prompts_table,
-    window_state_table,
-)
+from hermes_desktop.state.shared_tables import delivery_table, inbox_table
+
+_FACTS = ("CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",)
+
+
+def fact(own: sqlite3.Connection, name: str) -> str | None:
+    """Return the text stored under a name, None if there is none."""
+    row = own.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def put_fact(own: sqlite3.Connection, name: str, value: str) -> None:
+    """Store a text under a name, replacing the previous one."""
+    own.execute(
+        "INSERT INTO facts (name, value) VALUES (?, ?) "
+        "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, value),
+    )
+
+
+_WINDOW_STATE = """
+    CREATE TABLE window_state (
+      name TEXT PRIMARY KEY,
+      value TEXT NOT NULL,
+      changed_at REAL NOT NULL
+    )
+    """
+
+_MOST_WINDOW_VALUES = 500
+"""Drafts of long deleted sessions are replaced by newer ones."""
+
+
+def read_window_state(conn: sqlite3.Connection) -> dict[str, str]:
+    """Return all values by name."""
+    return dict(conn.execute("SELECT name, value FROM window_state").fetchall())
+
+
+def put_window_state(conn: sqlite3.Connection, values: Mapping[str, str], now: float) -> None:
+    """Store values by name; an empty one is removed."""
+    conn.executemany(
+        "INSERT OR REPLACE INTO window_state (name, value, changed_at) VALUES (?, ?, ?)",
+        [(clean_text(name), clean_text(value), now) for name, value in values.items()],
+    )
+    conn.execute("DELETE FROM window_state WHERE value = ''")
+    conn.execute(
+        "DELETE FROM window_state WHERE name NOT IN "
+        "(SELECT name FROM window_state ORDER BY changed_at DESC LIMIT ?)",
+        (_MOST_WINDOW_VALUES,),
+    )
+
+
+_PROMPTS = """
+    CREATE TABLE session_prompts (
+      session_id TEXT PRIMARY KEY,
+      prompt TEXT NOT NULL,
+      kept_at REAL NOT NULL
+    )
+    """
+
+
+def first_prompt(out: sqlite3.Connection, session_ids: Sequence[str]) -> str | None:
+    """Return the prompt of the first of these sessions that has one."""
+    found = prompts_of(out, session_ids)
+    return next((found[each] for each in session_ids if each in found), None)
+
+
+def prompts_of(out: sqlite3.Connection, session_ids: Sequence[str]) -> dict[str, str]:
+    """Return the prompts of those of these sessions that have one."""
+    return {
+        row[0]: row[1]
+        for chunk in chunks(session_ids)
+        for row in out.execute(
+            f"SELECT session_id, prompt FROM session_prompts WHERE session_id IN ({marks(chunk)})",
+            chunk,
+        ).fetchall()
+    }
+
+
+def add_prompts(out: sqlite3.Connection, prompts: Mapping[str, str], now: float) -> None:
+    """Store prompts by session; an existing one is kept."""
+    out.executemany(
+        "INSERT INTO session_prompts (session_id, prompt, kept_at) VALUES (?, ?, ?) "
+        "ON CONFLICT (session_id) DO NOTHING",
+        [(clean_text(each), clean_text(text), now) for each, text in prompts.items()],
+    )
+
+
+def remove_prompts(out: sqlite3.Connection, session_ids: Collection[str]) -> None:
+    """Delete the prompts of these sessions."""
+    for chunk in chunks(list(session_ids)):
+        out.execute(f"DELETE FROM session_prompts WHERE session_id IN ({marks(chunk)})", chunk)
+
+
+def prompts_kept_before(out: sqlite3.Connection, edge: float) -> list[str]:
+    """Return the sessions whose prompt was stored before this time, epoch seconds."""
+    rows = out.execute("SELECT session_id FROM session_prompts WHERE kept_at < ?", (edge,))
+    return [row[0] for row in rows.fetchall()]
+
 
 T = TypeVar("T")
 
@@ -68,9 +161,9 @@ _TRASH = (
 _STEPS: tuple[tuple[str, ...], ...] = (
     _TRASH,
     (delivery_table.ddl(), *inbox_table.DDL),
-    (prompts_table.DDL,),
-    (*pins.DDL, *desktop_facts.DDL),
-    (window_state_table.DDL,),
+    (_PROMPTS,),
+    (*pins.DDL, *_FACTS),
+    (_WINDOW_STATE,),
 )
 OWN_VERSION = len(_STEPS)
 

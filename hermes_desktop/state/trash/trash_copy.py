@@ -9,7 +9,7 @@ from hermes_desktop.state.conversations.trash_rows import ConversationScope
 from hermes_desktop.state.facade.session_db import SessionDB
 from hermes_desktop.state.records.stored_rows import read_snapshot, texts_as_stored
 from hermes_desktop.state.sessions import deletion, lineage
-from hermes_desktop.state.shared_tables import prompts_table
+from hermes_desktop.state.shared_tables import desktop_database
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash import trash_table
 
@@ -72,9 +72,9 @@ def _hand_prompts_down(
     """Store the inherited prompts of continuations and branches that stay."""
     for child, parent in what.links:
         before = lineage.context_sources(conn, child) if parent in what.session_ids else []
-        prompt = prompts_table.first_of(out, before)
+        prompt = desktop_database.first_prompt(out, before)
         if prompt is not None:
-            prompts_table.put_if_absent(out, {child: prompt}, now)
+            desktop_database.add_prompts(out, {child: prompt}, now)
 
 
 def _insert_item(

@@ -7,7 +7,7 @@ from typing import Any
 
 from hermes_desktop.state.conversations.trash_rows import Kept
 from hermes_desktop.state.records.stored_rows import encode_row
-from hermes_desktop.state.shared_tables import prompts_table
+from hermes_desktop.state.shared_tables import desktop_database
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 _PROMPTS = "prompts"
@@ -132,7 +132,7 @@ def add_prompts(out: sqlite3.Connection, trash_id: int, session_ids: Sequence[st
     place = out.execute(
         "SELECT coalesce(max(place), -1) + 1 FROM trash_rows WHERE trash_id = ?", (trash_id,)
     ).fetchone()[0]
-    found = prompts_table.of_each(out, session_ids).items()
+    found = desktop_database.prompts_of(out, session_ids).items()
     out.executemany(
         "INSERT INTO trash_rows (trash_id, place, kind, content) VALUES (?, ?, ?, ?)",
         [
@@ -147,13 +147,13 @@ def bring_prompts_back(
 ) -> None:
     """Store the prompts of an item by the ids under which its sessions are restored."""
     found = {ids[row["session_id"]]: row["prompt"] for row in kept(out, trash_id).prompts}
-    prompts_table.put_if_absent(out, found, now)
+    desktop_database.add_prompts(out, found, now)
 
 
 def set_deleted(out: sqlite3.Connection, trash_id: int, ids: Iterable[str]) -> None:
     """Mark an item as only in the trash; the prompts of these sessions are deleted."""
     set_state(out, trash_id, DELETED)
-    prompts_table.remove(out, list(ids))
+    desktop_database.remove_prompts(out, list(ids))
 
 
 def drop(out: sqlite3.Connection, trash_id: int) -> None:

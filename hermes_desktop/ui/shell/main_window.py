@@ -19,10 +19,9 @@ from hermes_desktop.ui.shell.closing_question import ClosingRules
 from hermes_desktop.ui.shell.key_map import make_actions
 from hermes_desktop.ui.shell.rail import Rail, WindowPages
 from hermes_desktop.ui.shell.session_routes import SessionCoordinator
-from hermes_desktop.ui.shell.two_sides import SplitView
 from hermes_desktop.ui.shell.window_memory import WindowSettings
 from hermes_desktop.ui.shell.window_navigation import WindowNavigation
-from hermes_desktop.ui.shell.window_parts import DemoBanner
+from hermes_desktop.ui.shell.window_parts import DemoBanner, SplitView
 from hermes_desktop.ui.widgets.notice_presenter import NoticeStrip
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.sessions.session_pane import SessionPane
     from hermes_desktop.ui.settings.settings_entry import SettingsEntry
     from hermes_desktop.ui.shell.rail import WindowPages
-    from hermes_desktop.ui.shell.two_sides import SplitView
+    from hermes_desktop.ui.shell.window_parts import SplitView
     from hermes_desktop.ui.widgets.async_slots import AsyncSlots
     from hermes_desktop.ui.widgets.notice_presenter import NoticeStrip
     from hermes_desktop.ui.widgets.theme import Theme

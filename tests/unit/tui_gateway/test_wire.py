@@ -12,13 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.tui_gateway import protocol, server
+from hermes_desktop.tui_gateway import protocol, server, transport
 from hermes_desktop.tui_gateway.dispatching import Dispatcher, WorkQueue
 from hermes_desktop.tui_gateway.methods import methods
 from hermes_desktop.tui_gateway.protocol import Code, Params, RpcError
-from hermes_desktop.tui_gateway.transport.base import TOO_LONG, Subscribers, read_lines
-from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket
-from hermes_desktop.tui_gateway.transport.streams import StreamTransport
+from hermes_desktop.tui_gateway.transport import (
+    TOO_LONG,
+    ListeningSocket,
+    StreamTransport,
+    Subscribers,
+    read_lines,
+)
 from tests.fakes.rpc_server import PATIENCE_S, Peer
 
 
@@ -194,9 +198,7 @@ def test_a_stream_whose_reader_is_gone_says_so_once() -> None:
 def test_a_peer_that_does_not_read_is_let_go(
     short_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hermes_desktop.tui_gateway.transport import sockets
-
-    monkeypatch.setattr(sockets, "MOST_UNREAD_BYTES", 2_000_000)
+    monkeypatch.setattr(transport, "MOST_UNREAD_BYTES", 2_000_000)
     listening = ListeningSocket(short_folder / "s")
     with socket.socket(socket.AF_UNIX) as lazy:
         lazy.connect(str(short_folder / "s"))

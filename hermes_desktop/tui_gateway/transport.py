@@ -1,15 +1,23 @@
-"""A Unix socket for several peers, all run by the owner of the home."""
+"""Transports of frames: the program's own streams, or a Unix socket with several peers.
+
+The streams are reserved for the protocol. All peers of a socket are run by the owner of the home.
+"""
 
 import contextlib
+import errno
 import logging
 import os
 import select
 import socket
 import stat
 import struct
+import sys
 import threading
 from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final, Protocol
 
 from hermes_desktop.core.errors import BusyError, RefusedError, UsageError
 from hermes_desktop.core.files import file_lock
@@ -17,6 +25,175 @@ from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.tui_gateway.protocol import Frame, encode
 
 log = logging.getLogger(__name__)
+
+
+class Transport(Protocol):
+    """Connection to one peer. Any thread."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the peer is still connected."""
+        ...
+
+    def write(self, frame: Frame) -> bool:
+        """Send a frame; return False only when the peer is gone."""
+        ...
+
+
+class Subscribers:
+    """The peers subscribed to one session. Any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._peers: tuple[Transport, ...] = ()
+
+    @property
+    def alive(self) -> bool:
+        """Whether any peer is connected."""
+        return any(peer.alive for peer in self._peers)
+
+    def has(self, peer: Transport | None) -> bool:
+        """Return whether this peer is subscribed."""
+        return any(each is peer for each in self._peers)
+
+    def answers(self, silent: Sequence[Transport]) -> bool:
+        """Return whether any connected peer is not among those that closed their input."""
+        return any(peer.alive and all(each is not peer for each in silent) for peer in self._peers)
+
+    def add(self, peer: Transport) -> None:
+        """Subscribe a peer."""
+        with self._lock:
+            if not self.has(peer):
+                self._peers = (*self._peers, peer)
+
+    def remove(self, peer: Transport) -> None:
+        """Unsubscribe a peer."""
+        with self._lock:
+            self._peers = tuple(each for each in self._peers if each is not peer)
+
+    def write(self, frame: Frame) -> bool:
+        """Send a frame to all; return False when no peer is connected. Gone peers are dropped."""
+        heard = False
+        for peer in self._peers:
+            if peer.write(frame):
+                heard = True
+            else:
+                self.remove(peer)
+        return heard
+
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Length limit of a line. A longer one could fill the memory; it is skipped with an error."""
+_PIECE = 256 * 1024
+
+
+class _TooLong:
+    def __repr__(self) -> str:
+        return "<line too long>"
+
+
+TOO_LONG: Final = _TooLong()
+"""Placeholder for a line that was skipped."""
+
+
+def read_lines(
+    read: Callable[[int], bytes], *, most_bytes: int = MOST_BYTES
+) -> Iterator[bytes | _TooLong]:
+    """Yield lines until the end of input; the last one may lack its line end.
+
+    Args:
+        read: Returns up to the given number of bytes, b"" at the end; blocks.
+        most_bytes: Length limit of a line.
+    """
+    pieces: list[bytes] = []
+    held = 0
+    skipping = False
+    while piece := read(_PIECE):
+        *whole, rest = piece.split(b"\n")
+        for end in whole:
+            if not skipping:
+                too_long = held + len(end) > most_bytes
+                yield TOO_LONG if too_long else b"".join((*pieces, end))
+            pieces, held, skipping = [], 0, False
+        if skipping or not rest:
+            continue
+        pieces.append(rest)
+        held += len(rest)
+        if held > most_bytes:
+            yield TOO_LONG
+            pieces, held, skipping = [], 0, True
+    if pieces:
+        yield b"".join(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Descriptors reserved for the protocol.
+
+    Attributes:
+        source: The descriptor for requests.
+        sink: The descriptor for frames.
+    """
+
+    source: int
+    sink: int
+
+
+def claim_streams() -> Streams:
+    """Reserve standard input and output for the protocol.
+
+    Any other output from now on, including that of child processes and libraries, goes to standard
+    error; standard input appears empty to other code.
+
+    Raises:
+        OSError: One of them is closed.
+    """
+    if sys.stdin is None or sys.stdout is None:  # closed when the program started
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    sys.stdout.flush()
+    streams = Streams(os.dup(0), os.dup(1))
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return streams
+
+
+@dataclass(eq=False)
+class StreamTransport:
+    """Writes frames to a descriptor, whole and in order. Blocks while the peer does not read.
+
+    Args:
+        sink: The descriptor.
+        on_gone: Called once, when the peer is found to be gone.
+    """
+
+    sink: int
+    on_gone: Callable[[], None] = lambda: None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _gone: bool = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether the last frame arrived."""
+        return not self._gone
+
+    def write(self, frame: Frame) -> bool:
+        """Send a frame; return False only when the peer is gone."""
+        data = memoryview(encode(frame))
+        with self._lock:
+            if self._gone:
+                return False
+            try:
+                while data:
+                    data = data[os.write(self.sink, data) :]
+            except OSError:
+                self._gone = True
+        if self._gone:
+            self.on_gone()
+        return not self._gone
+
 
 MOST_UNREAD_BYTES = 64 * 1024 * 1024
 """Limit of unread data; a peer beyond it is disconnected, so that others need not wait."""

@@ -1,1 +1,0 @@
-"""Transports of frames: the program's own streams, or a socket with several clients."""
