@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_desktop.cli import output
-from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.command_setup import with_home
 from hermes_desktop.cli.store_access import open_store
 from hermes_desktop.state.maintenance.insights import insights as count_insights
 

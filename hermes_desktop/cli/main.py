@@ -13,8 +13,7 @@ import click
 
 from hermes_desktop import __version__
 from hermes_desktop.cli import output
-from hermes_desktop.cli.home_option import profile_option
-from hermes_desktop.cli.lazy_group import LazyGroup
+from hermes_desktop.cli.command_setup import LazyGroup, profile_option
 from hermes_desktop.core.errors import CancelledError, HermesError
 from hermes_desktop.core.files.home_files import refuse_home_file
 from hermes_desktop.core.paths import HermesPaths, default_root, resolve_paths

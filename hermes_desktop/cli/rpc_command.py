@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_desktop.cli import output
-from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.command_setup import with_home
 from hermes_desktop.core.errors import HermesError
 
 if TYPE_CHECKING:

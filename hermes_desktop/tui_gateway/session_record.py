@@ -15,7 +15,7 @@ from typing import Any
 
 from hermes_desktop.agent.thinking import CHOSEN_KEYS, EFFORT, TIER, chosen_of, config_of, stored
 from hermes_desktop.agent.types import ContextNews
-from hermes_desktop.commands.present_session import chain_rows
+from hermes_desktop.commands.present_session import chain_rows, number
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.usage import cost_of
 from hermes_desktop.state import SessionDB
@@ -158,7 +158,7 @@ def usage_of(db: SessionDB | None, session: Session) -> dict[str, Any]:
     """
     rows = chain_rows(db, session["session_key"]) if db is not None else []
     cost = cost_of(db.usage_of([str(row["id"]) for row in rows]) if db is not None else ())
-    counts = {name: sum(_count(row, column) for row in rows) for name, column in _USAGE.items()}
+    counts = {name: sum(number(row, column) for row in rows) for name, column in _USAGE.items()}
     told = counts["input"] + counts["cache_read"]
     return {
         "model": model_of(session),
@@ -199,11 +199,6 @@ _USAGE = {
     "reasoning": "reasoning_tokens",
     "calls": "api_call_count",
 }
-
-
-def _count(row: Mapping[str, Any], column: str) -> int:
-    value = row.get(column)
-    return int(value) if isinstance(value, int | float) else 0
 
 
 def model_of(session: Session) -> str:

@@ -2,7 +2,7 @@
 
 import click
 
-from hermes_desktop.cli.lazy_group import LazyGroup
+from hermes_desktop.cli.command_setup import LazyGroup
 
 _HERE = "hermes_desktop.cli.gateway"
 _PLACES = {

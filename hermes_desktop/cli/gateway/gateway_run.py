@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_desktop.cli.command_setup import with_home
 from hermes_desktop.cli.gateway.gateway_texts import runs_already
-from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.services.hosting.gateway_facts import read_facts
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_desktop.cli import output
+from hermes_desktop.cli.command_setup import with_home
 from hermes_desktop.cli.gateway.gateway_texts import age, moment, stop_sentence
-from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.output import Column, as_text
 from hermes_desktop.services.hosting.gateway_facts import GatewayFacts, PlatformFacts, read_facts
 from hermes_desktop.services.hosting.undone_work import UNDONE_HINT, WHY_UNDONE, undone_sentence

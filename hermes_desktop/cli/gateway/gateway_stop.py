@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_desktop.cli import output
+from hermes_desktop.cli.command_setup import with_home
 from hermes_desktop.cli.consent import Consent, with_consent
 from hermes_desktop.cli.gateway.gateway_texts import age, moment, stop_sentence
-from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.core.errors import CancelledError, HermesError
 from hermes_desktop.services.hosting.gateway_facts import GatewayFacts, read_facts, stop_gateway
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_desktop.cli import output
+from hermes_desktop.cli.command_setup import with_home
 from hermes_desktop.cli.consent import Consent, per_source, with_consent
-from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.output import Column, counted, first_rows
 from hermes_desktop.cli.sessions.session_filters import with_filter, with_pinned

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_desktop.cli import output
-from hermes_desktop.cli.home_option import with_home
-from hermes_desktop.cli.lazy_group import LazyGroup
+from hermes_desktop.cli.command_setup import LazyGroup, with_home
 from hermes_desktop.cli.store_access import open_store
 from hermes_desktop.services.sessions.session_catalog import SessionCatalog
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from hermes_desktop.cli import output
-from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.command_setup import with_home
 from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.sessions.session_filters import Words
 from hermes_desktop.cli.sessions.session_text import clock_time

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_desktop.cli import output
+from hermes_desktop.cli.command_setup import with_home
 from hermes_desktop.cli.consent import per_source
-from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.output import counted
 from hermes_desktop.cli.sessions.session_filters import with_filter

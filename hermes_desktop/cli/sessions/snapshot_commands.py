@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_desktop.cli import output
+from hermes_desktop.cli.command_setup import with_home
 from hermes_desktop.cli.consent import Consent, with_consent
-from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.output import Column, as_text, counted, size
 from hermes_desktop.cli.sessions.session_text import clock_time

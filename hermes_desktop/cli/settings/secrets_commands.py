@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_desktop.cli import output
+from hermes_desktop.cli.command_setup import with_home
 from hermes_desktop.cli.consent import Consent, with_consent
-from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.output import Column, as_text
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import CancelledError, UsageError

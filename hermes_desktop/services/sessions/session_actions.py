@@ -12,12 +12,11 @@ from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.services.sessions.bulk_sessions import BulkPlan
 from hermes_desktop.services.sessions.delete_plan import DeletePlan, PlannedConversation
-from hermes_desktop.services.sessions.session_catalog import gone_session
+from hermes_desktop.services.sessions.session_catalog import existing_summary, gone_session
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations import trash_rows
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
 from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, silent
-from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 from hermes_desktop.state.trash.trash import (
     TrashReceipt,
@@ -289,7 +288,7 @@ class SessionActions:
             TitleError: The title is too long, or another session has it.
         """
         self._db.require_writable()
-        shown = self._summary(session_id).id
+        shown = existing_summary(self._db, session_id).id
         if not self._db.set_session_title(shown, title):
             raise gone_session(session_id)
         return self._db.get_session_title(shown)
@@ -305,7 +304,7 @@ class SessionActions:
             RunningTurnError: A turn runs in one of them; nothing was changed.
         """
         self._db.require_writable()
-        fresh = tuple(each for each in ids if not self._summary(each).archived)
+        fresh = tuple(each for each in ids if not existing_summary(self._db, each).archived)
         for session_id in fresh:
             members = self._db.lineage_ids_for_delete(session_id).session_ids
             self._refuse_running(members, "archived")
@@ -321,7 +320,7 @@ class SessionActions:
             NotFoundError: One of them is gone; nothing was changed.
         """
         self._db.require_writable()
-        hidden = tuple(each for each in ids if self._summary(each).archived)
+        hidden = tuple(each for each in ids if existing_summary(self._db, each).archived)
         return self._set_archived(hidden, archived=False)
 
     def pin(self, ids: Collection[str]) -> PinResult:
@@ -342,7 +341,7 @@ class SessionActions:
 
     def _set_pinned(self, ids: Collection[str], *, pinned: bool) -> PinResult:
         for session_id in ids:
-            self._summary(session_id)
+            existing_summary(self._db, session_id)
         changed = (each for each in ids if self._db.set_session_pinned(each, pinned=pinned))
         return PinResult(tuple(changed), self._db.shares_pins)
 
@@ -374,12 +373,6 @@ class SessionActions:
             return 0, 0
         counts = self._db.read(lambda conn: trash_rows.existing(conn, what.session_ids))
         return sum(counts.values()), self._db.read(lambda conn: trash_rows.size_of(conn, what))
-
-    def _summary(self, session_id: str) -> SessionSummary:
-        summary = self._db.summary(session_id)
-        if summary is None:
-            raise gone_session(session_id)
-        return summary
 
     def _refuse_running(self, session_ids: Collection[str], verb: str) -> None:
         for session_id in session_ids:

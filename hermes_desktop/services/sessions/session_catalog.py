@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+PAGE = 500
+"""Messages in the first read of a whole conversation; later ones are larger."""
+
+
 def gone_session(session_id: str) -> NotFoundError:
     """Return the error for a row that existed a moment ago and is gone."""
     return NotFoundError(
@@ -22,8 +26,16 @@ def gone_session(session_id: str) -> NotFoundError:
     )
 
 
-PAGE = 500
-"""Messages in the first read of a whole conversation; later ones are larger."""
+def existing_summary(db: SessionDB, session_id: str) -> SessionSummary:
+    """Return the summary of a session that existed a moment ago.
+
+    Raises:
+        NotFoundError: It is gone.
+    """
+    summary = db.summary(session_id)
+    if summary is None:
+        raise gone_session(session_id)
+    return summary
 
 
 class SessionCatalog:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.text.stored_text import SUMMARY_MARK
-from hermes_desktop.services.sessions.session_catalog import gone_session
+from hermes_desktop.services.sessions.session_catalog import existing_summary
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import Message, SessionSummary
 
@@ -122,7 +122,7 @@ class TranscriptReader:
         return await self._readers.run(self._refresh, session_id, first, last)
 
     def _open(self, session_id: str, limit: int) -> TranscriptPage:
-        session = self._summary(session_id)
+        session = existing_summary(self._db, session_id)
         self._opened = frozenset({session.id})
         messages = self._db.read_messages(session.id, limit=limit)
         if len(messages) < limit:
@@ -130,14 +130,14 @@ class TranscriptReader:
         return self._page(session, tuple(messages), self._has_older(session.id, messages))
 
     def _older(self, session_id: str, first: Message, limit: int) -> TranscriptPage:
-        session = self._summary(session_id)
+        session = existing_summary(self._db, session_id)
         messages = self._db.read_messages(first.session_id, before_id=first.id, limit=limit)
         if len(messages) < limit:
             messages = self._fill_from_chain(first.session_id, messages, limit)
         return self._page(session, tuple(messages), self._has_older(session.id, messages))
 
     def _around(self, session_id: str, message_id: int, each_side: int) -> TranscriptPage:
-        session = self._summary(session_id)
+        session = existing_summary(self._db, session_id)
         parts = self._parts(session.id)
         found = self._db.messages_by_ids([message_id])
         if not found or found[0].session_id not in parts:
@@ -159,7 +159,7 @@ class TranscriptReader:
         )
 
     def _newer(self, session_id: str, last: Message, limit: int) -> TranscriptPage:
-        session = self._summary(session_id)
+        session = existing_summary(self._db, session_id)
         rest = self._rest(self._parts(session.id), last.session_id, last.id, limit + 1)
         return self._page(session, tuple(rest[:limit]), has_older=True, has_newer=len(rest) > limit)
 
@@ -199,7 +199,7 @@ class TranscriptReader:
     def _refresh(
         self, session_id: str, first: Message | None, last: Message | None
     ) -> TranscriptPage:
-        session = self._summary(session_id)
+        session = existing_summary(self._db, session_id)
         if first is None:
             return self._open(session_id, FIRST_PAGE)
         if last is not None:
@@ -254,9 +254,3 @@ class TranscriptReader:
         """Return the chain's ids, oldest first, up to and including the given one."""
         parts = self._db.get_compression_lineage(session_id) or [session_id]
         return parts[: parts.index(session_id) + 1] if session_id in parts else [session_id]
-
-    def _summary(self, session_id: str) -> SessionSummary:
-        session = self._db.summary(session_id)
-        if session is None:
-            raise gone_session(session_id)
-        return session
