@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from hermes_desktop import plugins
-from hermes_desktop.agent.conversation_loop import Reply
+from hermes_desktop.agent.providers.base import Reply
 from hermes_desktop.agent.types import (
     AgentResult,
     CancelSignal,
@@ -22,7 +22,7 @@ from hermes_desktop.agent.types import (
     ConversationMessage,
     ModelChoice,
 )
-from hermes_desktop.core.concurrency.time_bound import call_within
+from hermes_desktop.core.concurrency.bounded_calls import call_within
 from hermes_desktop.core.session_context import get_session_env
 from hermes_desktop.state.records.content_codec import clean_text
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from hermes_desktop import __version__
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
-from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.agent.types import AgentRequest, ModelChoice
 from hermes_desktop.commands.added_commands import AddedCommand
 from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.concurrency.time_bound import PendingCall
+from hermes_desktop.core.concurrency.bounded_calls import PendingCall
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.gateway_config import Platform, platform_or_none
