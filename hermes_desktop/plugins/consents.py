@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
-from hermes_desktop.core.files.shared_lock import hold
+from hermes_desktop.core.files.file_lock import hold
 
 Standing = Literal["given", "refused", "changed", "none"]
 
