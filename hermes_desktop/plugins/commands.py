@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_desktop.core.concurrency.bounded_calls import call_within
+from hermes_desktop.core.concurrency.time_bound import call_within
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from hermes_desktop.core.clock import Clock, SystemClock
-from hermes_desktop.core.concurrency.bounded_calls import call_within
+from hermes_desktop.core.concurrency.time_bound import call_within
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from hermes_desktop.core.concurrency.bounded_calls import PendingCall
+from hermes_desktop.core.concurrency.time_bound import PendingCall
 from hermes_desktop.plugins.commands import CommandTable
 from hermes_desktop.plugins.context import PluginContext
 from hermes_desktop.plugins.discovery import GROUP, Found

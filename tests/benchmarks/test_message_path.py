@@ -1,4 +1,4 @@
-"""What the second message of a chat passes. Run with ``pytest tests/benchmarks --benchmark-only -s``.
+"""What the second message of a chat passes. Run ``pytest tests/benchmarks --benchmark-only -s``.
 
 Budget of the architecture: at most 90 of our modules.
 """

@@ -26,7 +26,7 @@ from hermes_desktop.agent.tools.base import (
 )
 from hermes_desktop.agent.turns.tool_rounds import ToolResult, ToolTurn
 from hermes_desktop.agent.types import ToolCall, ToolProgress
-from hermes_desktop.core.concurrency.bounded_calls import PendingCall, call_within
+from hermes_desktop.core.concurrency.time_bound import PendingCall, call_within
 from hermes_desktop.state.records.content_codec import clean_text
 
 log = logging.getLogger(__name__)

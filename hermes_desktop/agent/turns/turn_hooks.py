@@ -22,7 +22,7 @@ from hermes_desktop.agent.types import (
     ConversationMessage,
     ModelChoice,
 )
-from hermes_desktop.core.concurrency.bounded_calls import call_within
+from hermes_desktop.core.concurrency.time_bound import call_within
 from hermes_desktop.core.session_context import get_session_env
 from hermes_desktop.state.records.content_codec import clean_text
 

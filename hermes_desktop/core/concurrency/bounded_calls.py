@@ -1,12 +1,10 @@
-"""Time limits for calls that may hang and for coroutines that may ignore cancellation."""
+"""Time limits for coroutines that may ignore cancellation."""
 
 import asyncio
 import contextlib
-import contextvars
 import logging
-import threading
-from collections.abc import Callable, Coroutine
-from typing import Any, Generic, TypeVar
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
 
@@ -77,64 +75,3 @@ class BoundedCalls:
         self._abandoned.discard(task)
         if not task.cancelled() and task.exception() is not None:
             log.info("%s failed after it was given up: %s", task.get_name(), task.exception())
-
-
-_LOOK_S = 0.05
-
-
-class PendingCall(Generic[T]):
-    """A running call. It cannot be stopped; a caller whose wait times out abandons it.
-
-    It runs with the caller's context variables.
-
-    Args:
-        call: The function; everything it raises, ``SystemExit`` included, is kept.
-        name: The thread's name.
-    """
-
-    def __init__(self, call: Callable[[], T], name: str) -> None:
-        self._call = call
-        self._over = threading.Event()
-        self._result: list[T] = []
-        self._error: BaseException | None = None
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._run,), name=name, daemon=True).start()
-
-    def _run(self) -> None:
-        try:
-            self._result.append(self._call())
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
-            self._error = error
-        finally:
-            self._over.set()
-
-    def result(self, seconds: float, given_up: Callable[[], bool] | None = None) -> T:
-        """Wait for the result. Blocks.
-
-        Args:
-            seconds: The time-out.
-            given_up: Polled while waiting; True ends the wait, too.
-
-        Raises:
-            TimeoutError: The call has not ended.
-            BaseException: Whatever the call raised.
-        """
-        left = seconds
-        while not self._over.wait(left if given_up is None else min(left, _LOOK_S)):
-            left -= _LOOK_S
-            if given_up is None or left <= 0 or given_up():
-                raise TimeoutError("A call did not end in time and was left behind")
-        if self._error is not None:
-            raise self._error
-        return self._result[0]
-
-
-def call_within(
-    seconds: float,
-    call: Callable[[], T],
-    *,
-    name: str,
-    given_up: Callable[[], bool] | None = None,
-) -> T:
-    """Call something and wait for it; see :class:`PendingCall`."""
-    return PendingCall(call, name).result(seconds, given_up)

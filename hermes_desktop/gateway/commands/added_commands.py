@@ -12,7 +12,7 @@ from hermes_desktop.commands.added_commands import AddedCommand, added_commands,
 from hermes_desktop.commands.context import CommandReply
 from hermes_desktop.commands.quick_commands import QuickRunner
 from hermes_desktop.commands.registry import CommandDef
-from hermes_desktop.core.concurrency.bounded_calls import PendingCall
+from hermes_desktop.core.concurrency.time_bound import PendingCall
 from hermes_desktop.plugins.commands import COMMAND_S, CommandTable
 
 log = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ from hermes_desktop.gateway.status import IdentityHolder
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 
 if TYPE_CHECKING:
-    from hermes_desktop.gateway.access.access import Access
+    from hermes_desktop.gateway.access.authorization import Access
     from hermes_desktop.gateway.delivery.delivery import DeliveryParts
     from hermes_desktop.gateway.runner.background import BackgroundTask
     from hermes_desktop.gateway.runner.chat_requests import ChatApprovals, ChatQuestions

@@ -9,7 +9,7 @@ from typing import Any
 from hermes_desktop import plugins
 from hermes_desktop.commands.registry import resolve_command
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.concurrency.bounded_calls import PendingCall
+from hermes_desktop.core.concurrency.time_bound import PendingCall
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice

@@ -13,7 +13,7 @@ from hermes_desktop.agent.types import AgentRequest, ModelChoice
 from hermes_desktop.commands.added_commands import AddedCommand
 from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.concurrency.bounded_calls import PendingCall
+from hermes_desktop.core.concurrency.time_bound import PendingCall
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.gateway_config import Platform, platform_or_none

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.concurrency.bounded_calls import PendingCall, call_within
+from hermes_desktop.core.concurrency.time_bound import PendingCall, call_within
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.processes.child_process import Ended, run_bounded
 from hermes_desktop.core.processes.clean_environment import is_secret_name, without_secrets

@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from hermes_desktop.agent.bounded_decoding import ACCEPTED, UndecodableError, decoded
 from hermes_desktop.agent.tools.base import Answer, Arguments, Tool, ToolContext, ToolError
 from hermes_desktop.agent.tools.web.page_text import page_text
-from hermes_desktop.core.concurrency.bounded_calls import call_within
+from hermes_desktop.core.concurrency.time_bound import call_within
 
 if TYPE_CHECKING:
     import httpx
