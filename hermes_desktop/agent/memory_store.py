@@ -17,8 +17,7 @@ from typing import Any, Final, Literal
 
 from hermes_desktop.core.errors import NotFoundError, RefusedError, StateError
 from hermes_desktop.core.files import file_lock
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 
 log = logging.getLogger(__name__)
 

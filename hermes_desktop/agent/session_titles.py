@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_desktop.agent.compression.compression_plan import is_summary
-from hermes_desktop.agent.conversation_loop import Reply, ask
 from hermes_desktop.agent.models.auxiliary_models import task_section
-from hermes_desktop.agent.providers.base import ChatProvider
-from hermes_desktop.agent.types import ChatRequest, ConversationMessage
-from hermes_desktop.agent.usage import amounts_of
+from hermes_desktop.agent.providers.base import ChatProvider, Reply, ask
+from hermes_desktop.agent.types import ChatRequest, ConversationMessage, amounts_of
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.settings.options import setting
 from hermes_desktop.state import SessionDB

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from hermes_desktop.core.files.private_files import make_private_folder, open_private
+from hermes_desktop.core.files.atomic_files import make_private_folder, open_private
 from hermes_desktop.core.processes.clean_environment import is_secret_name
 
 _PATTERNS = (

@@ -11,7 +11,7 @@ from collections.abc import Coroutine
 from functools import cached_property
 from typing import Any, Unpack
 
-from hermes_desktop.agent.turns.empty_replies import (
+from hermes_desktop.agent.turns.turn_results import (
     normalize_empty_agent_response as _normalize_empty_agent_response,
 )
 from hermes_desktop.gateway import status
@@ -23,8 +23,7 @@ from hermes_desktop.gateway.runner.parts import RunnerParts
 from hermes_desktop.gateway.runner.state import RunnerArguments, RunnerState, StateField
 from hermes_desktop.gateway.session import SessionEntry, SessionSource, SessionStore
 from hermes_desktop.gateway.turns import agent_cache
-from hermes_desktop.gateway.turns.agent_cache import CacheEntry
-from hermes_desktop.gateway.turns.agent_preparation import close_agents
+from hermes_desktop.gateway.turns.agent_cache import CacheEntry, close_agents
 
 __all__ = ["GatewayRunner", "_normalize_empty_agent_response"]
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.core.files.atomic_files import write_text_atomic
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 from hermes_desktop.core.files.file_lock import hold
-from hermes_desktop.core.files.private_files import make_private_folder
 
 Standing = Literal["given", "refused", "changed", "none"]
 

@@ -15,7 +15,7 @@ from typing import Any
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.core.files import file_lock
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder
 from hermes_desktop.settings.cached_file import CachedFile
 from hermes_desktop.settings.config_file import (
     read_settings_bytes,

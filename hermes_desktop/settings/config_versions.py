@@ -8,8 +8,7 @@ from pathlib import Path
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotFoundError
-from hermes_desktop.core.files.atomic_files import write_bytes_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_bytes_atomic
 from hermes_desktop.settings.safe_replacement import unwritable
 from hermes_desktop.settings.secret_masking import remove_values
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hermes_desktop.core.errors import ConfigError, RefusedError
 from hermes_desktop.core.files import file_lock
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder
 from hermes_desktop.settings.config_file import Lookup, read_settings_text, settings_text
 from hermes_desktop.settings.safe_replacement import (
     TRIES,

@@ -7,8 +7,7 @@ from typing import Any
 
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.files import file_lock
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 from hermes_desktop.settings.cached_file import CachedFile
 from hermes_desktop.settings.config_file import read_settings_bytes, settings_text
 

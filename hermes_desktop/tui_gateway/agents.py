@@ -4,7 +4,7 @@ import logging
 import threading
 from typing import Any
 
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
+from hermes_desktop.agent.types import AgentRequest
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.tui_gateway import session_record
 from hermes_desktop.tui_gateway.protocol import Code, RpcError, in_protocol

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
+from hermes_desktop.agent.types import AgentRequest
 from hermes_desktop.commands.words import first_words
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_session_id

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
-from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.agent.types import AgentRequest, ModelChoice
 from hermes_desktop.commands.added_commands import AddedCommand
 from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.core.clock import Clock

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hermes_desktop.agent.turns.baseline import must_read_again, seen_after_turn
+from hermes_desktop.agent.turns.turn_results import must_read_again, seen_after_turn
 from hermes_desktop.core.errors import HermesError, NotFoundError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.records import SessionMark

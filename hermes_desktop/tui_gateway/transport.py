@@ -21,7 +21,7 @@ from typing import Final, Protocol
 
 from hermes_desktop.core.errors import BusyError, RefusedError, UsageError
 from hermes_desktop.core.files import file_lock
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder
 from hermes_desktop.tui_gateway.protocol import Frame, encode
 
 log = logging.getLogger(__name__)

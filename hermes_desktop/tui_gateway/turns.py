@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from hermes_desktop.agent.turns.empty_replies import normalize_empty_agent_response
-from hermes_desktop.agent.turns.turn_results import Outcome, outcome_of
+from hermes_desktop.agent.turns.turn_results import (
+    Outcome,
+    normalize_empty_agent_response,
+    outcome_of,
+)
 from hermes_desktop.agent.types import RETRACTED, ContextNews, TextRetracted, ToolCallAnnounced
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_turn_id

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
-from hermes_desktop.gateway.turns.agent_cache import CachedAgent, Reuse
-from hermes_desktop.gateway.turns.agent_preparation import prepare_agent, signature_of
+from hermes_desktop.agent.types import AgentRequest
+from hermes_desktop.gateway.turns.agent_cache import CachedAgent, Reuse, prepare_agent, signature_of
 from hermes_desktop.state import SessionDB
 from tests.fakes.agents import CountingFactory, ScriptedModel
 from tests.fakes.gateway import running_gateway

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from hermes_desktop.agent.conversation_loop import Reply
+from hermes_desktop.agent.providers.base import Reply
 from hermes_desktop.agent.turns.turn_hooks import TurnHooks
 from hermes_desktop.agent.types import AgentResult, ChatRequest, Finished, TextDelta
 from tests.fakes.agents import CHOICE

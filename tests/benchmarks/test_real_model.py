@@ -26,7 +26,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.events import RequestPending, ToolFinished, TurnDelta, TurnStarted
+from hermes_desktop.core.events import ToolFinished, TurnDelta, TurnStarted
+from hermes_desktop.core.user_requests import RequestPending
 from hermes_desktop.ui.shell.asking import Asking
 from hermes_desktop.ui.start.application import DesktopLoop, LoopWatchdog, run_on_loop
 from hermes_desktop.ui.widgets.theme import Theme

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_desktop.agent.turns.agent import AIAgent
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
 from hermes_desktop.agent.types import (
+    AgentRequest,
     AgentResult,
     CancelSignal,
     ChatRequest,

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from hermes_desktop.agent.turns.agent import AIAgent
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
-from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.agent.types import AgentRequest, ModelChoice
 from hermes_desktop.commands.added_commands import AddedCommand
 from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.core.errors import HermesError, StateError

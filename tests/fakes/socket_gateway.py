@@ -11,7 +11,7 @@ from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
-from hermes_desktop.gateway.delivery.mail import DeliveryDependencies
+from hermes_desktop.gateway.delivery.delivery import DeliveryDependencies
 from hermes_desktop.gateway.delivery.sending import SendingManners
 from hermes_desktop.gateway.platforms.platform_supervisor import (
     PlatformSupervisor,

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
+from hermes_desktop.gateway.runner.execution import channel_model
 from hermes_desktop.gateway.session import SessionSource
-from hermes_desktop.gateway.turns.channel_models import channel_model
 from tests.fakes.gateway import running_gateway
 
 OWN = PlatformConfig.from_dict(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.core.events import RequestResolved
+from hermes_desktop.core.user_requests import RequestResolved
 from tests.fakes.hosting import HostStage, host_stage
 from tests.fakes.model_server import Recorded, Reply, echo, text, tool_call
 from tests.fakes.program import Program

@@ -10,7 +10,7 @@ from hermes_desktop.agent.memory_store import MemoryStore
 from hermes_desktop.commands.registry import COMMANDS
 from hermes_desktop.core.events import TurnFinished, TurnQueued, TurnStarted
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
-from hermes_desktop.gateway.turns.ephemeral_reply import EphemeralReply
+from hermes_desktop.gateway.turns.turn_outcome import EphemeralReply
 from tests.fakes.clock import MovableClock
 from tests.fakes.command_gateway import KEY, UNASKED, CommandGateway, command_gateway
 from tests.support.waiting import until

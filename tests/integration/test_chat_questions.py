@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.core.events import RequestPending, RequestResolved
+from hermes_desktop.core.user_requests import RequestPending, RequestResolved
 from tests.fakes.hosting import HostStage, host_stage, write_config
 from tests.fakes.model_server import ModelServer, Recorded, Reply, echo, text, tool_call
 from tests.fakes.socket_platform import chat_server

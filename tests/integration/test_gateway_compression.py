@@ -14,10 +14,9 @@ from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.turns.agent import AIAgent
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
-from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.agent.types import AgentRequest, ModelChoice
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.gateway.turns.hygiene import NOT_SHORTENED
+from hermes_desktop.gateway.turns.agent_cache import NOT_SHORTENED
 from tests.fakes.command_gateway import KEY, CommandGateway, command_gateway
 from tests.fakes.narrow_model import NarrowModel
 from tests.fakes.prompts import prompts_beside

@@ -14,13 +14,12 @@ import httpx
 import pytest
 
 from hermes_desktop.agent.compression.compression_turn import SHORTENING
-from hermes_desktop.agent.conversation_loop import ask
+from hermes_desktop.agent.providers.base import ask
 from hermes_desktop.agent.providers.endpoint_check import check_endpoint
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.turns.agent import AIAgent
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
-from hermes_desktop.agent.types import AgentResult, CallNote, ChatRequest, ModelChoice
+from hermes_desktop.agent.types import AgentRequest, AgentResult, CallNote, ChatRequest, ModelChoice
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
+from hermes_desktop.agent.types import AgentRequest
 from hermes_desktop.core.events import SessionReset
 from hermes_desktop.gateway.config.gateway_config import SessionResetPolicy
 from tests.fakes.clock import MovableClock

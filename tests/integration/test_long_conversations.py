@@ -306,23 +306,27 @@ def test_while_somebody_else_compresses_nothing_is_done(db: SessionDB, stage: St
 def test_a_gateway_shortens_what_is_nearly_too_long_before_a_turn(
     db: SessionDB, stage: Stage
 ) -> None:
+    def stored() -> int:
+        mark = db.session_mark(SID)
+        return mark.message_count if mark is not None else 0
+
     filled(db, 120)
     model, never = NarrowModel(), threading.Event()
     with model.serve() as server:
         room = ContextLimiter(stage.care(server.base_url), db)
-        assert room.tidy(SID, 5_000, never) is None
-        done = room.tidy(SID, 8_600, never)
+        assert room.tidy(SID, stored(), 5_000, never) is None
+        done = room.tidy(SID, stored(), 8_600, never)
         assert done is not None
         assert done.kind == "done"
         many = replace(CompressionSettings(), most_messages=50)
         filled_again = ContextLimiter(stage.care(server.base_url, many), db)
         for number in range(60):
             db.append_message(SID, ("user", "assistant")[number % 2], f"again {number}")
-        done = filled_again.tidy(SID, 10, never)
+        done = filled_again.tidy(SID, stored(), 10, never)
         assert done is not None
         assert done.kind == "done"
         unknown = ContextLimiter(stage.care(server.base_url, length=None), db)
-        assert unknown.tidy(SID, 127_000, never) is None  # a guess is not trusted
+        assert unknown.tidy(SID, stored(), 127_000, never) is None  # a guess is not trusted
 
 
 def test_nothing_of_what_was_said_is_logged(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.compression.others_shortening import WAITING, wait_for_foreign_compaction
+from hermes_desktop.agent.compression.compression_turn import WAITING, wait_for_foreign_compaction
 from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import CallNote
 from hermes_desktop.core.text.stored_text import SUMMARY_MARK

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
+from hermes_desktop.agent.types import AgentRequest
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agents.agent_builder import AgentBuilder

@@ -14,7 +14,7 @@ from tests.fakes.gateway import running_gateway
 from tests.support.waiting import until
 
 if TYPE_CHECKING:
-    from hermes_desktop.gateway.access.access import Access
+    from hermes_desktop.gateway.access.authorization import Access
 
 KEY = "agent:main:telegram:dm:c1"
 

@@ -18,7 +18,7 @@ from hermes_desktop.gateway.commands.command_dispatch import CommandDispatch
 from hermes_desktop.gateway.config.gateway_config import Platform, SessionResetPolicy
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.session import SessionSource
-from hermes_desktop.gateway.turns.ephemeral_reply import EphemeralReply
+from hermes_desktop.gateway.turns.turn_outcome import EphemeralReply
 from tests.fakes.clock import MovableClock
 from tests.fakes.command_gateway import choose
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway

@@ -12,7 +12,7 @@ from hermes_desktop.gateway.access.refusals import closing
 from hermes_desktop.gateway.config.config_running import BusyInputMode
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, RunningSettings
 from hermes_desktop.gateway.platforms.base import MessageEvent, SendResult
-from hermes_desktop.gateway.turns.busy_messages import ACK_INTERVAL_S, MAX_QUEUED
+from hermes_desktop.gateway.runner.queue import ACK_INTERVAL_S, MAX_QUEUED
 from tests.fakes.agents import DeafAgent
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
-from hermes_desktop.agent.types import CallNote, ContextNews
+from hermes_desktop.agent.types import AgentRequest, CallNote, ContextNews
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agents.agent_builder import AgentBuilder

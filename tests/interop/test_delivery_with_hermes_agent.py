@@ -7,9 +7,8 @@ import pytest
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.gateway.config.gateway_config import Platform
-from hermes_desktop.gateway.delivery.dead_targets import DeadTargets
 from hermes_desktop.gateway.delivery.delivery import MAYBE_TWICE, Deliverer
-from hermes_desktop.gateway.delivery.delivery_ledger import DeliveryLedger
+from hermes_desktop.gateway.delivery.delivery_ledger import DeadTargets, DeliveryLedger
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
 from hermes_desktop.state.shared_tables.delivery_table import TABLE, obligation_id

@@ -12,8 +12,7 @@ from typing import Any
 
 from hermes_desktop.agent.compression.compression_plan import Message, Plan, pruned
 from hermes_desktop.agent.context_length import ContextWindows
-from hermes_desktop.agent.conversation_loop import ask
-from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.providers.base import ChatProvider, ask
 from hermes_desktop.agent.types import CancelSignal, ChatRequest, Finished, ModelChoice
 from hermes_desktop.core.errors import BrokenStreamError, ProviderError, TooLongError
 from hermes_desktop.core.text.thinking_split import split_thinking

@@ -1,16 +1,23 @@
-"""Context management of one turn: before it, between its steps, and when the model refuses."""
+"""Context management of one turn: before it, between its steps, when the model refuses, at its end.
+
+Other programs may compact the conversation, too. They set aside every message that is stored when
+their summary is done, even those they had not read, or continue in a new session without them. So a
+turn waits until they are done, and a question that was set aside meanwhile is written once more:
+the reply must not be stored without it, or in an ended session.
+"""
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from hermes_desktop.agent.compression.compression_plan import is_summary
 from hermes_desktop.agent.compression.compression_settings import MOST
 from hermes_desktop.agent.compression.context_compression import CompactionResult, Compactor, Wish
-from hermes_desktop.agent.compression.others_shortening import wait_for_foreign_compaction
 from hermes_desktop.agent.context_length import ENOUGH, estimate
-from hermes_desktop.agent.conversation_loop import Reply
+from hermes_desktop.agent.providers.base import Reply
 from hermes_desktop.agent.types import (
     CallNote,
     CancelSignal,
@@ -19,10 +26,11 @@ from hermes_desktop.agent.types import (
     ToolListener,
     TurnNews,
 )
-from hermes_desktop.core.errors import HermesError, TooLongError
+from hermes_desktop.core.errors import HermesError, NotFoundError, TooLongError
+from hermes_desktop.core.files.lock_holder import is_ours, runs_here
 from hermes_desktop.core.text.stored_text import estimate_text
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records.stored_values import as_count
+from hermes_desktop.state.records.records import Message
 
 if TYPE_CHECKING:
     from hermes_desktop.agent.turns.tool_rounds import ToolRounds
@@ -155,21 +163,17 @@ class ContextLimiter:
             self._tell(CallNote(SMALL_WINDOW.format(small, ENOUGH), lasting=True))
 
     def tidy(
-        self, session_id: str, last_prompt_tokens: int, cancel: CancelSignal
+        self, session_id: str, messages: int, last_prompt_tokens: int, cancel: CancelSignal
     ) -> CompactionResult | None:
         """Compact a conversation that is nearly too long already, before its next turn.
 
         Args:
             session_id: The conversation.
+            messages: The number of its messages.
             last_prompt_tokens: How long its latest request was, 0 if unknown.
             cancel: Cancels the compaction.
         """
-        settings = self.care.settings
-        if not settings.enabled:
-            return None
-        row = self._store.get_session(session_id)
-        messages = as_count(row["message_count"]) if row is not None else 0
-        if messages < LEAST_MESSAGES:
+        if not self.care.settings.enabled or messages < LEAST_MESSAGES:
             return None
         if not self._is_full(session_id, messages, last_prompt_tokens):
             return None
@@ -263,3 +267,108 @@ class ContextLimiter:
             rounds.hooks.move(done.session_id)
             self.moved(done.session_id)
         rounds.history[:] = self._store.get_messages_as_conversation(done.session_id)
+
+
+WAITING = "Another program is shortening this session; what you say waits for it…"
+LONGEST_S = 150.0
+_LOOK_S = 0.2
+
+
+def wait_for_foreign_compaction(
+    store: SessionDB,
+    session_id: str,
+    cancel: CancelSignal,
+    tell: ToolListener | None,
+    longest_s: float = LONGEST_S,
+) -> str | None:
+    """Wait while another program compacts a conversation. Blocking; never raises.
+
+    Args:
+        store: The store of the conversation.
+        session_id: The conversation.
+        cancel: Ends the wait.
+        tell: Notified of the wait; None for no listener.
+        longest_s: The time-out of the wait.
+
+    Returns:
+        Where the conversation continues, which must be read again; None: there was no wait.
+    """
+    try:
+        if not _is_shortened(store, session_id):
+            return None
+        log.info("%s is being shortened by another program", session_id)
+        _say(tell, WAITING)
+        try:
+            pause, end = threading.Event(), time.monotonic() + longest_s
+            while _is_shortened(store, session_id) and not cancel.is_set():
+                if time.monotonic() >= end:
+                    log.warning("%s is not waited for any longer", session_id)
+                    break
+                pause.wait(_LOOK_S)  # never set
+        finally:
+            _say(tell, "")
+        return store.get_compression_tip(session_id)
+    except HermesError as error:
+        log.warning("Whether %s is being shortened is not known: %s", session_id, error.title)
+        return None
+
+
+def _is_shortened(store: SessionDB, session_id: str) -> bool:
+    """Return whether a program that would not preserve new messages compacts it now."""
+    holder = store.get_compression_lock_holder(session_id)
+    return holder is not None and not is_ours(holder) and runs_here(holder)
+
+
+def _say(tell: ToolListener | None, text: str) -> None:
+    if tell is None:
+        return
+    try:
+        tell(CallNote(text))
+    except Exception:
+        log.exception("A listener to a turn failed")
+
+
+_KEPT = ("content", "api_content")
+
+
+def still_told(store: SessionDB, rounds: "ToolRounds") -> str:
+    """Write the question once more if it was set aside. Blocking.
+
+    Returns:
+        The session in which the conversation continues.
+
+    Raises:
+        NotFoundError: It is gone.
+        HermesError: The store failed.
+    """
+    session_id = rounds.turn.session_id
+    row = store.get_session(session_id)
+    if row is None:
+        raise NotFoundError("The session is gone.")
+    goes_on_in = session_id
+    if row["end_reason"] == "compression":
+        goes_on_in = store.get_compression_tip(session_id)
+    written = store.messages_by_ids(rounds.writer.ids[:1])
+    if goes_on_in == session_id and not any(map(_was_set_aside, written)):
+        return session_id
+    asked = _questions(rounds.history)
+    told = _questions(store.get_messages_as_conversation(goes_on_in))
+    rounds.writer.move(goes_on_in)
+    rounds.hooks.move(goes_on_in)
+    same = [each for each in asked if each["content"] == asked[-1]["content"]]
+    if len(same) > sum(each["content"] == asked[-1]["content"] for each in told):
+        log.info("What was asked in %s is written once more in %s", session_id, goes_on_in)
+        kept = {name: asked[-1][name] for name in _KEPT if asked[-1].get(name)}
+        if written:
+            kept["timestamp"] = written[0].timestamp  # so that it is shown once
+        rounds.writer.write("user", kept.pop("content"), **kept)
+    return goes_on_in
+
+
+def _was_set_aside(message: Message) -> bool:
+    """Return whether a message was summarized; a message the user took back stays so."""
+    return message.compacted and not message.active
+
+
+def _questions(history: Sequence[Any]) -> list[Any]:
+    return [each for each in history if each["role"] == "user" and not is_summary(each)]

@@ -22,8 +22,7 @@ from hermes_desktop.agent.compression.compression_summary import (
 )
 from hermes_desktop.agent.context_length import ContextWindows, Window, estimate
 from hermes_desktop.agent.providers.base import ChatProvider
-from hermes_desktop.agent.types import CancelSignal
-from hermes_desktop.agent.usage import amounts_of
+from hermes_desktop.agent.types import CancelSignal, amounts_of
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import (
     BusyError,

@@ -10,16 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_desktop.agent.providers.error_answers import error_in
-from hermes_desktop.agent.providers.message_parts import (
+from hermes_desktop.agent.providers.tolerances import (
+    ENDINGS,
     MessageParts,
     PairJoiner,
+    error_in,
     media_placeholder,
     message_in,
     parts_of,
 )
-from hermes_desktop.agent.providers.sse import ServerEvent, is_json
-from hermes_desktop.agent.providers.tolerances import ENDINGS
 from hermes_desktop.agent.types import (
     Finished,
     ReasoningDelta,
@@ -35,6 +34,19 @@ from hermes_desktop.state.records.content_codec import clean_text
 MOST_CALLS = 128
 """More in one answer are not a legitimate request."""
 MOST_ARGUMENTS = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """One event.
+
+    Attributes:
+        data: Its data.
+        name: Its ``event`` field, "" without one.
+    """
+
+    data: str
+    name: str = ""
 
 
 @dataclass(slots=True)
@@ -362,3 +374,12 @@ def _count(value: Any) -> int:
     """Return a number of tokens; 0 for an invalid one (the store cannot hold every integer)."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number and 0 < value <= _MOST_TOKENS else 0
+
+
+def is_json(text: str) -> bool:
+    """Return whether a text is JSON and nothing else."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,12 +1,9 @@
-"""Errors of a call with messages for the user, and whether a retry makes sense.
-
-Servers differ in how they refuse: status, code and text of a refusal tell its reason.
-"""
+"""Errors of a call: their cause, their messages for the user, and whether a retry makes sense."""
 
 import re
 from dataclasses import dataclass
 
-from hermes_desktop.agent.providers.error_answers import error_message
+from hermes_desktop.agent.providers.tolerances import error_message
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.errors import (
     BrokenStreamError,

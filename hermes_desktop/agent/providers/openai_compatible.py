@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.agent.providers.base import Retries, TimeOuts
 from hermes_desktop.agent.providers.completion import encode_json
-from hermes_desktop.agent.providers.dialect import Dialect, DialectCache
-from hermes_desktop.agent.providers.endpoint import Endpoint
+from hermes_desktop.agent.providers.endpoint import Dialect, DialectCache, Endpoint
 from hermes_desktop.agent.providers.failures import CallErrors, CallFailedError
 from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.providers.tolerances import ENDINGS
@@ -34,7 +33,7 @@ from hermes_desktop.agent.types import (
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import ProviderError
 from hermes_desktop.core.log_setup import SecretRedactor
-from hermes_desktop.core.text.thinking_marks import BEGINS_IN_THOUGHT
+from hermes_desktop.core.text.thinking_split import BEGINS_IN_THOUGHT
 
 if TYPE_CHECKING:
     import httpx

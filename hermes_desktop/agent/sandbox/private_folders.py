@@ -11,8 +11,7 @@ from pathlib import Path
 
 from hermes_desktop.agent.sandbox.own_places import Homes
 from hermes_desktop.agent.sandbox.toolchains import settings_of_git
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 
 _MOST_SETTINGS = 256 * 1024
 _lock = threading.Lock()

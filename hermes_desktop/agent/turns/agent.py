@@ -7,22 +7,24 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hermes_desktop.agent.compression.compression_turn import ContextLimiter
-from hermes_desktop.agent.compression.still_told import still_told
-from hermes_desktop.agent.conversation_loop import Reply
-from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.compression.compression_turn import ContextLimiter, still_told
+from hermes_desktop.agent.providers.base import ChatProvider, Reply
 from hermes_desktop.agent.session_titles import TitleWriter
 from hermes_desktop.agent.steering import Heard, Steering
 from hermes_desktop.agent.turns.system_prompt import PromptBuilder
-from hermes_desktop.agent.turns.tool_rounds import MAX_TURNS, Listeners, ToolRounds, Tools, ToolTurn
-from hermes_desktop.agent.turns.turn_hooks import TurnHooks
-from hermes_desktop.agent.turns.turn_results import failed_result, finished_result, gone_error
-from hermes_desktop.agent.turns.turn_rows import (
+from hermes_desktop.agent.turns.tool_rounds import (
+    MAX_TURNS,
+    Listeners,
     PersistedCallback,
     RowWriter,
+    ToolRounds,
+    Tools,
+    ToolTurn,
     sent_fields,
     text_to_send,
 )
+from hermes_desktop.agent.turns.turn_hooks import TurnHooks
+from hermes_desktop.agent.turns.turn_results import failed_result, finished_result, gone_error
 from hermes_desktop.agent.types import (
     AgentResult,
     CallNote,
@@ -30,10 +32,10 @@ from hermes_desktop.agent.types import (
     ConversationMessage,
     StreamCallback,
     ToolListener,
+    amounts_of,
 )
 from hermes_desktop.agent.undo.runs_later import runs_later_note
 from hermes_desktop.agent.undo.turn_undo import TurnUndo, UndoStore
-from hermes_desktop.agent.usage import amounts_of
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import HermesError, NotFoundError
 from hermes_desktop.core.session_context import set_current_session_id

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from hermes_desktop import plugins
-from hermes_desktop.agent.conversation_loop import Reply
+from hermes_desktop.agent.providers.base import Reply
 from hermes_desktop.agent.types import (
     AgentResult,
     CancelSignal,

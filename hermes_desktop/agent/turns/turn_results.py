@@ -1,11 +1,17 @@
-"""Construction of the :class:`AgentResult` of a turn, and its outcome."""
+"""The :class:`AgentResult` of a turn, its outcome, and what the next turn has to know of it.
+
+Another process may append to, rewind or rewrite a session between two turns. Therefore every front
+end records the session's mark and compares it before the next turn; the functions here decide which
+mark a turn leaves behind, and which text a turn without any is reported with.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from hermes_desktop.agent.conversation_loop import Reply
+from hermes_desktop.agent.providers.base import Reply
 from hermes_desktop.agent.types import AgentResult, ConversationMessage
 from hermes_desktop.core.errors import HermesError, NotFoundError
+from hermes_desktop.state.records.records import SessionMark
 
 Outcome = Literal["done", "stopped", "failed"]
 
@@ -99,3 +105,98 @@ def _add_error(result: AgentResult, error: HermesError, kind: str) -> None:
     result["error_title"] = error.title
     result["error_detail"] = error.detail
     result["error_hint"] = error.hint
+
+
+def seen_after_turn(before: SessionMark | None, written: Sequence[int]) -> SessionMark | None:
+    """Return the mark of what an agent has seen: the rows before its turn, and its own rows.
+
+    Rows that another process added meanwhile are not included, so that the next turn reads them.
+
+    Args:
+        before: The mark when the turn began, None when there was no row.
+        written: Row ids that the turn wrote.
+
+    Returns:
+        None when there are still no rows.
+    """
+    if before is None:
+        return SessionMark(len(written), 0, max(written)) if written else None
+    return SessionMark(
+        message_count=before.message_count + len(written),
+        rewind_count=before.rewind_count,
+        newest_message_id=max(written, default=before.newest_message_id),
+    )
+
+
+def must_read_again(result: Mapping[str, Any], session_id: str) -> bool:
+    """Return whether an agent has to read its session before the next turn.
+
+    That is so after anything but a normal end, and after a rotation.
+
+    Args:
+        result: The result of the turn.
+        session_id: The session in which the turn began.
+    """
+    plain = not any(result.get(key) for key in ("failed", "interrupted", "partial"))
+    return not plain or (result.get("session_id") or session_id) != session_id
+
+
+_TOO_LONG_SIGNS = ("context", "token", "too large", "too long", "exceed", "payload")
+_LONG_HISTORY = 50
+
+TOO_LONG = (
+    "This session no longer fits into the model's context window. "
+    "Shorten it with /compact, or begin a new one with /reset."
+)
+NOT_REACHED = (
+    "This message was interrupted before the model saw it. Please send it again if it still counts."
+)
+NO_TEXT = "The model finished without writing anything. Please try again, perhaps in other words."
+NOT_PROCESSED = "This message was not processed. Please send it again."
+
+
+def normalize_empty_agent_response(
+    agent_result: Mapping[str, Any], response: str, *, history_len: int = 0
+) -> str:
+    """Return a text for a turn that may have none.
+
+    Args:
+        agent_result: The result of the turn; every key may be missing.
+        response: The text it wrote, "" for none.
+        history_len: The number of messages in the session; a refusal without explanation ("400") is
+            interpreted as an overflow only in a long one.
+
+    Returns:
+        ``response`` if there is one; else an explanation of what happened; "" where silence is
+        correct, i.e. after an interruption in the middle.
+    """
+    if response:
+        return response
+    if agent_result.get("failed"):
+        return _failure(str(agent_result.get("error") or ""), history_len)
+    if not agent_result.get("api_calls"):
+        return NOT_REACHED if agent_result.get("interrupted") else NOT_PROCESSED
+    if agent_result.get("interrupted"):
+        return ""
+    return _unfinished(agent_result)
+
+
+def _unfinished(agent_result: Mapping[str, Any]) -> str:
+    if not agent_result.get("partial"):
+        return NO_TEXT
+    error = str(agent_result.get("error") or "")
+    if "remained incomplete after" in error:
+        return ""
+    return f"The model stopped early: {error[:200]}. Please try again."
+
+
+def _failure(error: str, history_len: int) -> str:
+    lowered = error.lower()
+    if any(sign in lowered for sign in _TOO_LONG_SIGNS):
+        return TOO_LONG
+    if "400" in lowered and history_len > _LONG_HISTORY:
+        return TOO_LONG
+    return (
+        f"The model could not answer: {error[:300] or 'no reason was given'}\n"
+        "Please try again; /reset begins a new session."
+    )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import BinaryIO
 
-from hermes_desktop.core.files.private_files import make_private_folder, open_private
+from hermes_desktop.core.files.atomic_files import make_private_folder, open_private
 
 _CHUNK = 1 << 20
 _YOUNG_S = 3600.0

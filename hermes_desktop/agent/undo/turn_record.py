@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hermes_desktop.agent.undo.folder_scan import Entries, Entry
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 
 log = logging.getLogger(__name__)
 

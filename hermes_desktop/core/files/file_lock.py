@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from hermes_desktop.core.files.private_files import open_private
+from hermes_desktop.core.files.atomic_files import open_private
 
 
 @contextlib.contextmanager

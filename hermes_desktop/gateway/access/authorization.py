@@ -1,13 +1,21 @@
-"""Authorization rules: who may write to the agent, and how strangers are treated. Default: deny.
+"""Authorization rules: who may write and use which command, how strangers are treated; else deny.
 
 The rules and their order are those of the ``hermes`` command, so that both programs authorize the
 same users. Variables come from the caller's lookup; the process environment is not read.
 """
 
+import asyncio
+import logging
+from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import ConfigError, HermesError, RefusedError
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import PairingChanged
+from hermes_desktop.gateway.access.pairing import PairingResponse, PairingStore
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.config.user_lists import canonical_user, split_list, variable
 from hermes_desktop.gateway.session import SessionSource
@@ -212,3 +220,148 @@ def _extra(platform: Platform, config: GatewayConfig) -> Mapping[str, Any]:
 
 def _is_true(value: str | None) -> bool:
     return (value or "").strip().lower() in _TRUE
+
+
+ALWAYS = frozenset({"help", "whoami"})
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAccess:
+    """The commands one sender may use in one chat.
+
+    Attributes:
+        limited: Whether any admins are defined; without, every authorized sender may use all
+            commands.
+        is_admin: Whether this sender may use all commands.
+        names: The commands for non-admins besides :data:`ALWAYS`; canonical names.
+    """
+
+    limited: bool = False
+    is_admin: bool = True
+    names: frozenset[str] = frozenset()
+
+    def allows(self, name: str) -> bool:
+        """Return whether a command, by its canonical name, may be used."""
+        return self.is_admin or name in ALWAYS or name in self.names
+
+
+def command_access(source: SessionSource, config: GatewayConfig) -> CommandAccess:
+    """Return the command permissions of a sender.
+
+    Limits apply where ``allow_admin_from`` (direct messages) or ``group_allow_admin_from``
+    (everything else) is not empty. The user of this machine may use all commands.
+    """
+    settings = config.platforms.get(source.platform)
+    if source.platform is Platform.DESKTOP or settings is None:
+        return CommandAccess()
+    prefix = "" if source.chat_type == "dm" else "group_"
+    admins = as_ids(settings.extra.get(f"{prefix}allow_admin_from"))
+    if not admins:
+        return CommandAccess()
+    listed = as_ids(settings.extra.get(f"{prefix}user_allowed_commands"))
+    names = frozenset(name.lstrip("/").lower() for name in listed)
+    return CommandAccess(limited=True, is_admin=source.user_id in admins, names=names)
+
+
+log = logging.getLogger(__name__)
+
+TOO_MANY = "Too many people are asking to be let in right now. Try again later."
+_MOST_REFUSALS, _REFUSALS_S = 5, 60.0
+"""Limit of refusal replies per period; platforms block a bot that answers every stranger."""
+
+
+class Access:
+    """Authorization of senders. Use on the event loop, except :meth:`allows`.
+
+    Args:
+        config: Lists and policies.
+        lookup: Returns the current values of variables, so that a removed user is locked out
+            immediately. May block, and raise :class:`ConfigError`.
+        pairing: Requests and approvals.
+        worker: The worker that reads their files, in the order of the calls.
+        bus: Receives an event for each new pairing request.
+    """
+
+    def __init__(
+        self,
+        config: GatewayConfig,
+        lookup: Callable[[], Lookup],
+        pairing: PairingStore,
+        *,
+        worker: WorkerThreads,
+        bus: EventBus,
+    ) -> None:
+        self._config = config
+        self._lookup = lookup
+        self._pairing = pairing
+        self._worker = worker
+        self._bus = bus
+        self._refused: deque[float] = deque(maxlen=_MOST_REFUSALS)
+
+    def use(self, config: GatewayConfig) -> None:
+        """Use other lists and policies from now on."""
+        self._config = config
+
+    def allows(self, source: SessionSource | None) -> bool:
+        """Return whether a sender may write. Reads files; any thread.
+
+        While the lists cannot be read, only the user of this machine may.
+        """
+        if source is not None and source.platform is Platform.DESKTOP:
+            return True
+        try:
+            lookup = self._lookup()
+        except ConfigError as error:
+            log.warning("A message is refused: %s", error)
+            return False
+        return is_authorized(source, self._config, lookup, self._pairing.is_approved)
+
+    async def admits(self, source: SessionSource | None) -> bool:
+        """Return whether a sender may write."""
+        if source is not None and source.platform is Platform.DESKTOP:
+            return True
+        return await self._worker.run(self.allows, source)
+
+    async def answer_to_stranger(self, source: SessionSource) -> str:
+        """Record a stranger's request; return the reply, "" for none.
+
+        Groups and strangers without an id get no reply. Never raises.
+        """
+        if source.chat_type != "dm" or not source.user_id or source.is_bot:
+            return ""
+        try:
+            answer = await self._worker.run(self._asked, source, source.user_id)
+        except HermesError as error:
+            log.warning("A stranger's request could not be noted: %s", error)
+            return ""
+        if answer is None:
+            return ""
+        if answer.why == "asked_lately":
+            return ""
+        if answer.code is None:
+            return TOO_MANY if self._may_send_refusal() else ""
+        self._bus.publish(PairingChanged())
+        return _invitation(source.platform.value, answer.code)
+
+    def _may_send_refusal(self) -> bool:
+        """Return whether another stranger may be asked to retry, within the reply limit."""
+        now = asyncio.get_running_loop().time()
+        if len(self._refused) == _MOST_REFUSALS and now - self._refused[0] < _REFUSALS_S:
+            return False
+        self._refused.append(now)
+        return True
+
+    def _asked(self, source: SessionSource, user_id: str) -> PairingResponse | None:
+        if stranger_treatment(source.platform, self._config, self._lookup()) == "ignore":
+            return None
+        return self._pairing.request(source.platform.value, user_id, source.user_name)
+
+
+def _invitation(platform: str, code: str) -> str:
+    return (
+        "I do not know you yet. Send this code to the owner of this assistant:\n\n"
+        f"{code}\n\n"
+        "The owner lets you in from the window of Hermes Desktop, or with\n"
+        f"hermes-desktop gateway pairing approve {platform} {code}\n\n"
+        "The code is good for one hour."
+    )

@@ -15,8 +15,7 @@ from typing import Any
 
 from hermes_desktop.core.errors import HermesError, UsageError
 from hermes_desktop.core.files import file_lock
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from hermes_desktop.commands.registry import CommandDef, resolve_command
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import TurnStarted
-from hermes_desktop.gateway.access.command_access import command_access
+from hermes_desktop.gateway.access.authorization import command_access
 from hermes_desktop.gateway.access.refusals import closing
 from hermes_desktop.gateway.commands.added_commands import AddedCommands
 from hermes_desktop.gateway.commands.gateway_commands import PlatformControl, RunnerHost
@@ -22,7 +22,7 @@ from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.runner.hooks import verdict_on_command
 from hermes_desktop.gateway.session import SessionSource
-from hermes_desktop.gateway.turns.ephemeral_reply import EphemeralReply
+from hermes_desktop.gateway.turns.turn_outcome import EphemeralReply
 
 if TYPE_CHECKING:
     from hermes_desktop.gateway.run import GatewayRunner

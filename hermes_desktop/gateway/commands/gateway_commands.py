@@ -12,7 +12,7 @@ from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import BusyError, ConfigError, RefusedError
 from hermes_desktop.core.events import PlatformHealth, TurnNote, TurnStarted
 from hermes_desktop.core.ids import new_turn_id
-from hermes_desktop.gateway.access.command_access import command_access
+from hermes_desktop.gateway.access.authorization import command_access
 from hermes_desktop.gateway.config.config_environment import HOME_VARIABLES
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.config.user_lists import variable

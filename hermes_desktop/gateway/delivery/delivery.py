@@ -1,4 +1,4 @@
-"""Delivery of replies to their chats, with retries and redelivery.
+"""Delivery of replies to their chats, with retries and redelivery; assembly of inbox and outbox.
 
 A reply is cleaned, recorded in the outbox, sent, and settled. A reply that certainly was not sent
 stays pending as if it had never been attempted; one that may have arrived is sent again with a note
@@ -9,15 +9,21 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks
 from hermes_desktop.core.events import Notice
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.gateway.config.gateway_config import Platform
-from hermes_desktop.gateway.delivery.dead_targets import DeadTargets, means_unreachable
-from hermes_desktop.gateway.delivery.delivery_ledger import DeliveryLedger
+from hermes_desktop.gateway.delivery.delivery_ledger import (
+    DeadTargets,
+    DeliveryLedger,
+    means_unreachable,
+)
+from hermes_desktop.gateway.delivery.inbound_dedup import Inbox
 from hermes_desktop.gateway.delivery.sending import (
     AdapterOf,
     Parcel,
@@ -29,8 +35,10 @@ from hermes_desktop.gateway.delivery.sending import (
 from hermes_desktop.gateway.platforms.base import PlatformAdapter, SendResult
 from hermes_desktop.gateway.platforms.messages import Shown
 from hermes_desktop.gateway.platforms.reply_text import UNTOUCHED, without_provider_errors
-from hermes_desktop.state.shared_tables.delivery_store import Obligation
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
 from hermes_desktop.state.shared_tables.delivery_table import ObligationState
+from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
 __all__ = ["MAYBE_TWICE", "Deliverer", "Reply", "SendingManners", "send"]
 
@@ -318,4 +326,64 @@ def _undelivered(reply: Reply, why: str) -> Notice:
         f"{reply.platform.value}, chat {reply.chat_id}: {why}",
         "It stands in the session.",
         key=f"undelivered:{reply.place}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryParts:
+    """Inbox and outbox of a gateway."""
+
+    inbox: Inbox
+    deliverer: Deliverer
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryDependencies:
+    """The dependencies of a hosted gateway's inbox and outbox.
+
+    Attributes:
+        own: Our own store of the home.
+        owner: Returns the process that holds the home's identity now.
+        workers: Worker threads for file access.
+        keeps_outbox: False where ``gateway.delivery_ledger`` is switched off.
+    """
+
+    home: Path
+    db: SessionDB
+    own: DesktopDatabase
+    owner: Callable[[], Owner]
+    workers: WorkerThreads
+    redactor: SecretRedactor | None = None
+    notify: Callable[[Notice], None] = lambda _: None
+    clock: Clock = field(default_factory=SystemClock)
+    manners: SendingManners | None = None
+    keeps_outbox: bool = True
+
+
+def open_mail(
+    parts: DeliveryDependencies,
+    adapter_of: AdapterOf,
+    redelivered: Callable[[str], None] = lambda _: None,
+) -> DeliveryParts:
+    """Assemble inbox and outbox. Opens nothing yet.
+
+    Args:
+        parts: Their dependencies.
+        adapter_of: Returns the current adapter of a platform.
+        redelivered: Called with the session key of each reply that was redelivered.
+    """
+    store = DeliveryStore(parts.db, parts.own, parts.owner, clock=parts.clock)
+    ledger = DeliveryLedger(store, parts.workers, clock=parts.clock)
+    return DeliveryParts(
+        Inbox(store, parts.workers, clock=parts.clock),
+        Deliverer(
+            adapter_of,
+            parts.workers,
+            ledger=ledger if parts.keeps_outbox else None,
+            dead=DeadTargets(parts.home, parts.clock),
+            redactor=parts.redactor,
+            notify=parts.notify,
+            redelivered=redelivered,
+            manners=parts.manners,
+        ),
     )

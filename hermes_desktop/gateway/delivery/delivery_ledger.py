@@ -1,19 +1,25 @@
-"""The outbox of the gateway: replies owed to chats, with their delivery state.
+"""The outbox of the gateway: replies owed to chats, their delivery state, and unreachable chats.
 
 A reply is recorded before it is sent, and each step is recorded before it starts: after a crash at
 any point, the next start knows whether a reply was not sent, may have arrived, or arrived. A reply
 that cannot be recorded is sent all the same.
 """
 
+import json
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
+from hermes_desktop.gateway.platforms.base import ErrorKind
 from hermes_desktop.gateway.runtime_files import process_facts
+from hermes_desktop.gateway.runtime_files.identity_files import read_json
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
 from hermes_desktop.state.shared_tables.delivery_table import ObligationState, obligation_id
 
@@ -152,3 +158,82 @@ class DeliveryLedger:
         except (HermesError, RuntimeError) as error:  # the latter: its thread is closed
             log.warning("The outbox cannot be used: %s", error)
             return None
+
+
+_FILE = Path("gateway") / "dead_targets.json"
+_REASON_LENGTH = 200
+_DEAD = frozenset({"forbidden", "not_found"})
+
+
+def means_unreachable(kind: ErrorKind | None) -> bool:
+    """Return whether a platform's error means that a chat cannot be written to any more."""
+    return kind in _DEAD
+
+
+class DeadTargets:
+    """The unreachable chats, on the disk of a home. Blocking; any thread may use it.
+
+    What cannot be read or written is logged: it costs an extra attempt, never a reply.
+
+    Args:
+        home: The home.
+    """
+
+    def __init__(self, home: Path, clock: Clock | None = None) -> None:
+        self._path = home / _FILE
+        self._clock = clock or SystemClock()
+        self._lock = threading.Lock()
+        self._seen: tuple[int, int] | None = None
+        self._entries: dict[str, Any] = {}
+
+    def is_dead(self, platform: str, chat_id: str) -> bool:
+        """Return whether a chat is known to be unreachable."""
+        with self._lock:
+            return _key(platform, chat_id) in self._read()
+
+    def mark(self, platform: str, chat_id: str, reason: str) -> None:
+        """Record that a chat is unreachable."""
+        with self._lock:
+            entry = {
+                "platform": platform,
+                "chat_id": chat_id,
+                "reason": reason[:_REASON_LENGTH],
+                "marked_at": self._clock.time(),
+            }
+            self._write({**self._read(), _key(platform, chat_id): entry})
+
+    def clear(self, platform: str, chat_id: str) -> bool:
+        """Record that a chat is reachable: it sent or accepted a text. True if it was dead."""
+        with self._lock:
+            entries = dict(self._read())
+            if entries.pop(_key(platform, chat_id), None) is None:
+                return False
+            self._write(entries)
+            return True
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            state = self._path.stat()
+        except OSError:
+            self._seen, self._entries = None, {}
+            return self._entries
+        seen = (state.st_mtime_ns, state.st_size)
+        if seen != self._seen:
+            data = read_json(self._path)
+            self._entries = dict(data) if isinstance(data, Mapping) else {}
+            self._seen = seen
+        return self._entries
+
+    def _write(self, entries: dict[str, Any]) -> None:
+        self._entries = entries
+        try:
+            make_private_folder(self._path.parent)
+            write_text_atomic(self._path, json.dumps(entries, indent=2))
+            state = self._path.stat()
+            self._seen = (state.st_mtime_ns, state.st_size)
+        except OSError as error:
+            log.warning("%s cannot be written: %s", self._path, error)
+
+
+def _key(platform: str, chat_id: str) -> str:
+    return f"{platform.strip().lower()}:{chat_id.strip()}"

@@ -13,8 +13,7 @@ from typing import Any
 
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.files import file_lock
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 from hermes_desktop.gateway.runtime_files import process_facts
 from hermes_desktop.gateway.runtime_files.identity_files import read_plain_file
 

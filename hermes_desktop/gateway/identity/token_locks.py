@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core.clock import Clock, SystemClock
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder
 from hermes_desktop.gateway.runtime_files import process_facts
 from hermes_desktop.gateway.runtime_files.identity_files import (
     GatewayRecord,

@@ -11,17 +11,15 @@ from hermes_desktop.commands.registry import resolve_command
 from hermes_desktop.core.session_context import reset_session_vars
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
-from hermes_desktop.gateway.runner.busy import BusyChats
 from hermes_desktop.gateway.runner.chats import Chats
 from hermes_desktop.gateway.runner.hooks import HookCalls
 from hermes_desktop.gateway.runner.incoming import IncomingMessages
-from hermes_desktop.gateway.runner.queue import TurnQueue
+from hermes_desktop.gateway.runner.queue import BusyChats, TurnQueue
 from hermes_desktop.gateway.runner.replies import Replies
 from hermes_desktop.gateway.runner.state import RunnerState
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turns import turn_outcome
-from hermes_desktop.gateway.turns.inbound_text import inbound_text
-from hermes_desktop.gateway.turns.turn import TurnRecord
+from hermes_desktop.gateway.turns.turn import TurnRecord, inbound_text
 from hermes_desktop.gateway.turns.turn_outcome import TurnOutcome
 
 if TYPE_CHECKING:

@@ -10,8 +10,12 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.runner.chats import Chats
 from hermes_desktop.gateway.runner.state import RunnerState
 from hermes_desktop.gateway.turns import agent_cache
-from hermes_desktop.gateway.turns.agent_cache import PENDING, CacheEntry
-from hermes_desktop.gateway.turns.agent_preparation import close_agents, release_agent
+from hermes_desktop.gateway.turns.agent_cache import (
+    PENDING,
+    CacheEntry,
+    close_agents,
+    release_agent,
+)
 
 log = logging.getLogger(__name__)
 

@@ -15,13 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
+from hermes_desktop.agent.types import AgentRequest
 from hermes_desktop.commands.context import Work
 from hermes_desktop.core.concurrency.keyed_locks import WaitAbandonedError
 from hermes_desktop.core.errors import BusyError, HermesError, RefusedError
 from hermes_desktop.core.events import OFFERED_SESSION, Notice, TurnStarted
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.gateway.access.refusals import closing, no_model
 from hermes_desktop.gateway.config.gateway_config import Platform

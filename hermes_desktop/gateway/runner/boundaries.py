@@ -18,8 +18,8 @@ from hermes_desktop.gateway.runner.replies import Replies
 from hermes_desktop.gateway.runner.state import RunnerState
 from hermes_desktop.gateway.session import SessionEntry, SessionSource
 from hermes_desktop.gateway.sessions.session_notes import ResetNote, resume_hint
-from hermes_desktop.gateway.turns.ephemeral_reply import EphemeralReply
 from hermes_desktop.gateway.turns.turn import TurnRecord
+from hermes_desktop.gateway.turns.turn_outcome import EphemeralReply
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from hermes_desktop.commands.context import Sender
 from hermes_desktop.commands.parsing import parse_command
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.user_requests import ApprovalChoice, RequestKind, UserAnswer, UserRequest
-from hermes_desktop.gateway.access.command_access import command_access
+from hermes_desktop.gateway.access.authorization import command_access
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.platforms.messages import Question

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from hermes_desktop.gateway.turns.agent_cache import CacheEntry
 from hermes_desktop.gateway.turns.turn import TurnRecord
-from hermes_desktop.gateway.turns.turn_places import TurnSlot
 
 if TYPE_CHECKING:
     from hermes_desktop.gateway.run import GatewayRunner
+    from hermes_desktop.gateway.runner.claims import TurnSlot
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ class ChatRecord:
     turn: TurnRecord | None = None
     agent: Any = None
     running_since: float | None = None
-    slot: TurnSlot | None = None
+    slot: "TurnSlot | None" = None
     generation: int = 0
     waiting: list[TurnRecord] = field(default_factory=list)
     long_command: Event | None = None

@@ -2,29 +2,30 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypeVar
 
-from hermes_desktop.agent.turns.turn_agent import AgentRequest, TurnAgent
 from hermes_desktop.agent.types import (
+    AgentRequest,
     AgentResult,
     CallNote,
     ContextNews,
     ToolListener,
+    TurnAgent,
     TurnNews,
 )
 from hermes_desktop.core.concurrency.keyed_locks import WaitAbandonedError
 from hermes_desktop.core.errors import BusyError, HermesError, NotFoundError
 from hermes_desktop.core.events import TurnStarted
 from hermes_desktop.gateway.access.refusals import closing, timed_out
-from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.runner.agents import AgentCache
 from hermes_desktop.gateway.runner.boundaries import Boundaries
 from hermes_desktop.gateway.runner.chats import Chats
 from hermes_desktop.gateway.runner.claims import Claims
-from hermes_desktop.gateway.runner.control import TurnControl
+from hermes_desktop.gateway.runner.control import TurnControl, TurnWatch, watch
 from hermes_desktop.gateway.runner.hooks import HookCalls
 from hermes_desktop.gateway.runner.incoming import IncomingMessages
 from hermes_desktop.gateway.runner.reasoning import ReasoningChoices
@@ -32,16 +33,14 @@ from hermes_desktop.gateway.runner.recovery import ResumeMarks
 from hermes_desktop.gateway.runner.replies import Replies, StreamedReplies
 from hermes_desktop.gateway.runner.state import RunnerState
 from hermes_desktop.gateway.session import SessionEntry, SessionSource
-from hermes_desktop.gateway.turns import hygiene, turn, turn_outcome, turn_watch
-from hermes_desktop.gateway.turns.agent_preparation import (
+from hermes_desktop.gateway.turns import turn, turn_outcome
+from hermes_desktop.gateway.turns.agent_cache import (
     PreparedAgent,
     entry_after_turn,
     prepare_agent,
+    tidied,
 )
-from hermes_desktop.gateway.turns.channel_models import channel_model
-from hermes_desktop.gateway.turns.inbound_text import inbound_text
-from hermes_desktop.gateway.turns.turn import TurnRecord
-from hermes_desktop.gateway.turns.turn_moves import follow_leases
+from hermes_desktop.gateway.turns.turn import TurnRecord, follow_leases, inbound_text
 from hermes_desktop.gateway.turns.turn_outcome import TurnOutcome
 
 log = logging.getLogger(__name__)
@@ -247,7 +246,7 @@ class TurnExecution:
             self._control.interrupt(record.session_key, "execution timed out")
             await self._control.leave_behind(record)
 
-        await turn_watch.watch(turn_watch.TurnWatch(record, settings), self._state.clock, tell, end)
+        await watch(TurnWatch(record, settings), self._state.clock, tell, end)
 
     async def run_agent(
         self, agent: TurnAgent, source: SessionSource, record: TurnRecord
@@ -349,7 +348,7 @@ class TurnExecution:
                 model_override=self.model_override(session_entry),
             )
             prepared = prepare_agent(cached, request, db, self._state.agent_factory)
-            prepared = hygiene.tidied(prepared, session_entry, record, db, tell)
+            prepared = tidied(prepared, session_entry, record, db, tell)
         except NotFoundError:
             self._agents.forget(session_key)
             raise
@@ -402,3 +401,21 @@ class TurnExecution:
         entry = entry_after_turn(prepared, record.session_id, result)
         self._agents.put(record.session_key, entry)
         self._sweep()
+
+
+def channel_model(
+    platforms: Mapping[Platform, PlatformConfig], source: SessionSource | None
+) -> dict[str, str]:
+    """Return ``model`` and ``provider`` as set by ``channel_overrides``; empty: the defaults.
+
+    A thread takes precedence over its channel, and a channel over its parent.
+    """
+    settings = platforms.get(source.platform) if source is not None else None
+    if settings is None or source is None:
+        return {}
+    for name in (source.thread_id, source.chat_id, source.parent_chat_id):
+        own = settings.channel_overrides.get(str(name)) if name else None
+        if own is not None:
+            chosen = {"model": own.model, "provider": own.provider}
+            return {key: value for key, value in chosen.items() if value}
+    return {}

@@ -27,8 +27,7 @@ from hermes_desktop.gateway.runner.recovery import Recovery, ResumeMarks
 from hermes_desktop.gateway.runner.replies import StreamedReplies
 from hermes_desktop.gateway.runner.state import SIDE_THREADS, RunnerState, RunnerStatus
 from hermes_desktop.gateway.session import SessionSource
-from hermes_desktop.gateway.turns.agent_cache import PENDING
-from hermes_desktop.gateway.turns.agent_preparation import close_agents
+from hermes_desktop.gateway.turns.agent_cache import PENDING, close_agents
 
 log = logging.getLogger(__name__)
 

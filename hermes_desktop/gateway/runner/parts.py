@@ -8,7 +8,6 @@ from hermes_desktop.gateway.runner.admission import Admission
 from hermes_desktop.gateway.runner.agents import AgentCache
 from hermes_desktop.gateway.runner.background import BackgroundWork
 from hermes_desktop.gateway.runner.boundaries import Boundaries
-from hermes_desktop.gateway.runner.busy import BusyChats
 from hermes_desktop.gateway.runner.claims import Claims
 from hermes_desktop.gateway.runner.control import TurnControl
 from hermes_desktop.gateway.runner.execution import TurnExecution
@@ -16,7 +15,7 @@ from hermes_desktop.gateway.runner.hooks import HookCalls
 from hermes_desktop.gateway.runner.housekeeping import Housekeeping
 from hermes_desktop.gateway.runner.incoming import IncomingMessages
 from hermes_desktop.gateway.runner.life_cycle import LifeCycle
-from hermes_desktop.gateway.runner.queue import TurnQueue
+from hermes_desktop.gateway.runner.queue import BusyChats, TurnQueue
 from hermes_desktop.gateway.runner.reasoning import ReasoningChoices
 from hermes_desktop.gateway.runner.recovery import Recovery, ResumeMarks
 from hermes_desktop.gateway.runner.replies import Replies, StreamedReplies

@@ -1,4 +1,4 @@
-"""The queue of a chat: messages that wait for their turn, and messages for a running turn.
+"""The queue of a chat: messages to a busy chat wait, interrupt, or go to the running turn.
 
 A message that is passed to a running turn stays unprocessed until the agent has stored it behind a
 tool's result. Messages that no tool result followed are answered next, like any other message.
@@ -6,15 +6,21 @@ tool's result. Messages that no tool result followed are answered next, like any
 
 import asyncio
 import contextlib
+import enum
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.access.refusals import closing, too_many_waiting
+from hermes_desktop.gateway.config.config_running import BusyInputMode
+from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.runner.chats import Chats
 from hermes_desktop.gateway.runner.claims import Claims
+from hermes_desktop.gateway.runner.control import TurnControl
 from hermes_desktop.gateway.runner.execution import TurnExecution
 from hermes_desktop.gateway.runner.incoming import IncomingMessages
 from hermes_desktop.gateway.runner.recovery import ResumeMarks
@@ -23,11 +29,13 @@ from hermes_desktop.gateway.runner.state import RunnerState
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turns import turn_outcome
 from hermes_desktop.gateway.turns.agent_cache import PENDING
-from hermes_desktop.gateway.turns.busy_messages import MAX_QUEUED
-from hermes_desktop.gateway.turns.inbound_text import inbound_text
-from hermes_desktop.gateway.turns.turn import TurnRecord
+from hermes_desktop.gateway.turns.turn import TurnRecord, inbound_text
+from hermes_desktop.gateway.turns.turn_outcome import TurnOutcome
 
 log = logging.getLogger(__name__)
+
+MAX_QUEUED = 32
+"""Maximum number of waiting messages in one chat."""
 
 
 class TurnQueue:
@@ -206,3 +214,209 @@ def _tell(agent: Any, text: str, heard: Callable[[], None]) -> bool:
         return False
     heard()
     return True
+
+
+ACK_INTERVAL_S = 30.0
+"""Minimum time between two acknowledgements of waiting messages in a chat."""
+
+
+class Busy(enum.Enum):
+    """The handling of a message to a busy chat."""
+
+    INTERRUPT = "interrupt"
+    """The running turn is interrupted, and this message is answered next."""
+    QUEUE = "queue"
+    """The message waits for its turn."""
+    STEER = "steer"
+    """The message is passed to the running turn."""
+    REFUSE = "refuse"
+    """Too many messages wait already."""
+
+
+@dataclass(frozen=True, slots=True)
+class BusyChat:
+    """A busy chat.
+
+    Attributes:
+        mode: The configured busy mode.
+        waiting: The number of waiting messages.
+        heard: Whether the running turn has stored its own message and is not over: before, an
+            interruption would lose it, afterwards there is nothing to interrupt.
+        subagents: Whether the running turn has subagents at work, which an interruption would kill.
+        compressing: Whether its session is being compacted, which must not be interrupted.
+    """
+
+    mode: BusyInputMode
+    waiting: int = 0
+    heard: bool = True
+    subagents: bool = False
+    compressing: bool = False
+
+    def decide(self) -> Busy:
+        """Decide how to handle another message."""
+        if self.waiting >= MAX_QUEUED:
+            return Busy.REFUSE
+        if self.mode == "steer":
+            return Busy.STEER
+        protected = self.subagents or self.compressing or not self.heard
+        if self.mode == "interrupt" and not protected:
+            return Busy.INTERRUPT
+        return Busy.QUEUE
+
+
+def acknowledgement(busy: Busy, *, position: int, minutes: int) -> str:
+    """Return the acknowledgement for the chat.
+
+    Args:
+        busy: How the message is handled.
+        position: Its position among the waiting messages, from 1.
+        minutes: For how many minutes the running turn has been at work.
+    """
+    since = f" (at work for {minutes} min)" if minutes >= 1 else ""
+    if busy is Busy.INTERRUPT:
+        return f"I stop what I was doing{since} and turn to your message."
+    if busy is Busy.STEER:
+        return f"I take that into account while I work{since}."
+    if position <= 1:
+        return f"I answer this next{since}. /stop ends what I am doing."
+    return f"I answer this in turn: {position - 1} before it{since}. /stop drops what waits."
+
+
+def is_stale(
+    *, now: float, began_at: float, active_at: float, timeout_s: float, has_agent: bool
+) -> bool:
+    """Return whether a running turn is considered dead. All times are monotonic seconds.
+
+    Args:
+        now: The current time.
+        began_at: When it got its claim.
+        active_at: The time of its last activity.
+        timeout_s: How long it may be inactive; 0: forever.
+        has_agent: Whether its agent is created already; before that it is never stale.
+    """
+    if not has_agent or timeout_s <= 0:
+        return False
+    return now - active_at >= timeout_s or now - began_at >= max(10 * timeout_s, 7200.0)
+
+
+class BusyChats:
+    """Interrupts, queues, steers or refuses messages to busy chats. On the event loop."""
+
+    def __init__(
+        self,
+        state: RunnerState,
+        chats: Chats,
+        control: TurnControl,
+        queue: TurnQueue,
+        replies: Replies,
+        marks: ResumeMarks,
+    ) -> None:
+        self._state = state
+        self._chats = chats
+        self._control = control
+        self._queue = queue
+        self._replies = replies
+        self._marks = marks
+
+    async def handle(
+        self,
+        event: MessageEvent,
+        source: SessionSource,
+        adapter: PlatformAdapter,
+        record: TurnRecord,
+    ) -> TurnOutcome | None:
+        """Apply the configured busy mode if the chat of a message is busy.
+
+        Returns:
+            The final outcome of the message; None: it is answered in its turn.
+        """
+        session_key = record.session_key
+        if adapter.platform is not Platform.DESKTOP:
+            await self._evict_if_stale(session_key)
+        if not self._chats.is_busy(session_key):
+            return None
+        if self._state.draining:
+            return self._marks.not_begun(record)
+        running = self._chats.peek(session_key).turn
+        mode: BusyInputMode = "queue" if event.internal else self._busy_mode(adapter)
+        chat = await self._look_at(session_key, running, mode)
+        busy = chat.decide()
+        if busy is Busy.REFUSE:
+            return turn_outcome.from_error(too_many_waiting(chat.waiting))
+        if busy is Busy.STEER and (
+            event.has_files() or not self._queue.steer(event, source, adapter)
+        ):  # only the text of a message with files would be passed on
+            busy = Busy.QUEUE
+        if busy is Busy.INTERRUPT and running is not None:
+            running.superseded = True
+            self._control.interrupt(session_key, "a new message came")
+        if not event.internal:
+            self._acknowledge(busy, chat.waiting + 1, source, adapter, session_key)
+        return turn_outcome.answered("") if busy is Busy.STEER else None
+
+    def _busy_mode(self, adapter: PlatformAdapter) -> BusyInputMode:
+        if adapter.platform is Platform.DESKTOP:
+            return "queue"
+        return adapter.busy_mode or self._state.config.running.busy_input_mode
+
+    async def _look_at(
+        self, session_key: str, running: TurnRecord | None, mode: BusyInputMode
+    ) -> BusyChat:
+        agent = self._chats.peek(session_key).agent
+        compressing = False
+        if mode == "interrupt" and running is not None and self._state.session_db is not None:
+            try:
+                holder = await self._state.session_db.get_compression_lock_holder(
+                    running.session_id
+                )
+                compressing = holder is not None
+            except HermesError:  # unknown counts as compressing: nothing is cut in two
+                compressing = True
+        return BusyChat(
+            mode=mode,
+            waiting=len(self._chats.peek(session_key).waiting),
+            heard=running is not None and bool(running.rows) and not running.answered,
+            subagents=bool(getattr(agent, "_active_children", None)),
+            compressing=compressing,
+        )
+
+    def _acknowledge(
+        self,
+        busy: Busy,
+        position: int,
+        source: SessionSource,
+        adapter: PlatformAdapter,
+        session_key: str,
+    ) -> None:
+        """Notify a chat, at a limited rate, of what happens to its message."""
+        now = self._state.clock.monotonic()
+        chat = self._chats[session_key]
+        recently = chat.acknowledged_at is not None and now - chat.acknowledged_at < ACK_INTERVAL_S
+        if adapter.platform is Platform.DESKTOP or recently:
+            return
+        if not self._state.config.running.busy_ack_enabled:
+            return
+        chat.acknowledged_at = now
+        running = chat.turn
+        minutes = int((now - running.began_at) // 60) if running is not None else 0
+        words = acknowledgement(busy, position=position, minutes=minutes)
+        self._state.notices.start(
+            self._replies.say(adapter, source, words), name="acknowledge a message"
+        )
+
+    async def _evict_if_stale(self, session_key: str) -> None:
+        """Give up a turn that was inactive for too long, so that its chat does not stay blocked."""
+        record = self._chats.peek(session_key).turn
+        if record is None:
+            return
+        agent = self._chats.peek(session_key).agent
+        stale = is_stale(
+            now=self._state.clock.monotonic(),
+            began_at=record.began_at,
+            active_at=record.seen_at,
+            timeout_s=self._state.config.running.agent_timeout_s,
+            has_agent=agent is not None and agent is not PENDING,
+        )
+        if stale:
+            log.warning("The turn of %s was silent for too long and is given up", session_key)
+            await self._control.stop_running(record, "execution timed out")

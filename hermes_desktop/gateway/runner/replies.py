@@ -10,15 +10,17 @@ from functools import cached_property, partial
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.delivery import delivery
-from hermes_desktop.gateway.delivery.delivery import Reply
-from hermes_desktop.gateway.delivery.growing_files import IncompleteMessages
-from hermes_desktop.gateway.delivery.growing_files import Place as IncompletePlace
-from hermes_desktop.gateway.delivery.mail import DeliveryDependencies, open_mail
+from hermes_desktop.gateway.delivery.delivery import DeliveryDependencies, Reply, open_mail
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.platforms.messages import Question, Shown
 from hermes_desktop.gateway.runner.state import RunnerState
 from hermes_desktop.gateway.session import SessionSource
-from hermes_desktop.gateway.turns.stream_replies import Place, ReplyStream
+from hermes_desktop.gateway.turns.stream_replies import (
+    IncompleteMessages,
+    MessagePlace,
+    Place,
+    ReplyStream,
+)
 from hermes_desktop.gateway.turns.turn import TurnRecord
 
 log = logging.getLogger(__name__)
@@ -111,7 +113,7 @@ class StreamedReplies:
             await stream.leave_unfinished()
         return standing
 
-    async def mark_complete(self, places: Iterable[IncompletePlace], *, whole: bool = True) -> None:
+    async def mark_complete(self, places: Iterable[MessagePlace], *, whole: bool = True) -> None:
         """Record that messages are not edited any more.
 
         Args:

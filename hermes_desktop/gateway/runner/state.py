@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar
 
-from hermes_desktop.agent.turns.turn_agent import AgentFactory
+from hermes_desktop.agent.types import AgentFactory
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.concurrency.bounded_calls import BoundedCalls
@@ -26,12 +26,12 @@ from hermes_desktop.gateway.status import IdentityHolder
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 
 if TYPE_CHECKING:
-    from hermes_desktop.gateway.access.access import Access
-    from hermes_desktop.gateway.delivery.mail import DeliveryParts
+    from hermes_desktop.gateway.access.authorization import Access
+    from hermes_desktop.gateway.delivery.delivery import DeliveryParts
     from hermes_desktop.gateway.runner.background import BackgroundTask
     from hermes_desktop.gateway.runner.chat_requests import ChatApprovals, ChatQuestions
+    from hermes_desktop.gateway.runner.claims import WaitQueue
     from hermes_desktop.gateway.turns.program_locks import ProgramLocks
-    from hermes_desktop.gateway.turns.turn_places import WaitQueue
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 from hermes_desktop.gateway.runtime_files.identity_files import read_plain_file
 
 log = logging.getLogger(__name__)

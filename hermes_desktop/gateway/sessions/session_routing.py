@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.core.errors import BusyError, HermesError
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 from hermes_desktop.gateway.config.config_platforms import Platform
 from hermes_desktop.gateway.runtime_files.identity_files import read_plain_file
 from hermes_desktop.gateway.sessions.session_records import SessionEntry

@@ -1,26 +1,106 @@
 """Streaming of a reply to its chat: one message, edited repeatedly while the text is generated.
 
 The final messages are passed to the deliverer of the reply, which edits them a last time instead of
-sending the same text again.
+sending the same text again. A killed process leaves incomplete messages behind, and so does a
+connection that breaks before the last edit. They are recorded, and deleted before the reply, or its
+outcome, is sent again.
 """
 
 import asyncio
 import contextlib
+import json
 import logging
 import re
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core.concurrency.background_tasks import TaskSet
 from hermes_desktop.core.events import ToolStarted, TurnDelta
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 from hermes_desktop.gateway.config.config_policies import StreamingConfig
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
 from hermes_desktop.gateway.platforms.messages import Piece, SendResult, Shown
+from hermes_desktop.gateway.runtime_files.identity_files import read_json
 
 log = logging.getLogger(__name__)
+
+FILE = "desktop/growing-replies.json"
+_MOST, _PARTS = 200, 3
+
+MessagePlace = tuple[str, str, str]
+"""Platform, chat, message."""
+
+
+class IncompleteMessages:
+    """The list of a home. Blocking; any thread. What cannot be read or written is skipped.
+
+    Args:
+        home: The home; it must exist.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._path = home / FILE
+        self._lock = threading.Lock()
+        self._left_behind: list[MessagePlace] | None = None
+        self._now: list[MessagePlace] = []
+
+    def add(self, place: MessagePlace) -> None:
+        """Record a message that shows an incomplete reply."""
+        with self._lock:
+            self._known()
+            self._now.append(place)
+            self._write()
+
+    def remove(self, *places: MessagePlace) -> None:
+        """Remove messages that are about to show their complete reply."""
+        with self._lock:
+            known = [each for each in self._now if each not in places]
+            if known != self._now:
+                self._now = known
+                self._write()
+
+    def leave(self, *places: MessagePlace) -> None:
+        """Record messages that stay incomplete and are to be deleted."""
+        with self._lock:
+            known = self._known()
+            self._now = [each for each in self._now if each not in places]
+            known.extend(each for each in places if each not in known)
+            self._write()
+
+    def left_behind(self, platform: str) -> list[MessagePlace]:
+        """Return the messages to delete in chats of a platform."""
+        with self._lock:
+            return [each for each in self._known() if each[0] == platform]
+
+    def taken_away(self, place: MessagePlace) -> None:
+        """Remove a message that was deleted or cannot be deleted."""
+        with self._lock:
+            known = self._known()
+            if place in known:
+                known.remove(place)
+                self._write()
+
+    def _known(self) -> list[MessagePlace]:
+        """Return the abandoned messages, also of earlier runs; read with the first call."""
+        if self._left_behind is None:
+            data = read_json(self._path)
+            rows = data if isinstance(data, list) else []
+            found = [row for row in rows if isinstance(row, list) and len(row) == _PARTS]
+            self._left_behind = [(str(a), str(b), str(c)) for a, b, c in found]
+        return self._left_behind
+
+    def _write(self) -> None:
+        try:
+            make_private_folder(self._path.parent)
+            write_text_atomic(self._path, json.dumps([*self._known(), *self._now][-_MOST:]))
+        except OSError as error:
+            log.warning("%s cannot be written: %s", FILE, error)
+
 
 MOST_STRIKES = 3
 _CALL_S = 30.0

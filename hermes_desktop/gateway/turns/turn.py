@@ -1,16 +1,15 @@
-"""One turn of an agent on a worker thread, and the relay of its output to the event loop."""
+"""One turn of an agent: its text, its run on a worker thread, the relay of its output."""
 
 import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from typing import Any, Literal
 
-from hermes_desktop.agent.turns.turn_agent import TurnAgent
 from hermes_desktop.agent.types import (
     AgentResult,
     CallNote,
@@ -18,11 +17,58 @@ from hermes_desktop.agent.types import (
     TextRetracted,
     ToolCallAnnounced,
     ToolProgress,
+    TurnAgent,
 )
 from hermes_desktop.agent.types import TurnNews as AgentNews
+from hermes_desktop.core.concurrency.background_tasks import TaskSet
+from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks, WaitAbandonedError
 from hermes_desktop.core.events import ContextUsed, ToolFinished, ToolStarted, TurnDelta, TurnNote
 from hermes_desktop.core.session_context import set_session_vars
-from hermes_desktop.gateway.sessions.session_records import SessionSource
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig
+from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.sessions.session_records import SessionSource, is_shared_session
+
+MAX_QUOTE = 500
+
+
+def inbound_text(event: MessageEvent, source: SessionSource, config: GatewayConfig) -> str:
+    """Return the text of a message as its session stores it.
+
+    Where several users share a session, each message names its sender. A reply to an older message,
+    which may be in no session of ours, quotes its beginning.
+    """
+    if event.internal:
+        return event.text
+    text = "\n".join(part for part in (event.text, *_media_notes(event)) if part)
+    shared = is_shared_session(
+        source,
+        group_sessions_per_user=config.group_sessions_per_user,
+        thread_sessions_per_user=config.thread_sessions_per_user,
+    )
+    if shared:
+        text = f"[{_one_line(source.user_name or source.user_id or 'somebody')}] {text}"
+    quoted = _one_line(event.reply_to_text or "")
+    if not quoted:
+        return text
+    if len(quoted) > MAX_QUOTE:
+        quoted = quoted[: MAX_QUOTE - 1] + "…"
+    whose = "your message" if event.reply_to_is_own_message else "the message"
+    return f"[In reply to {whose}: “{quoted}”]\n{text}"
+
+
+def _media_notes(event: MessageEvent) -> Iterator[str]:
+    """Yield notes about attachments stored in the home, because the model does not see them."""
+    for path, kind in zip(event.media_urls, event.media_types, strict=False):
+        if kind.startswith("image/"):
+            yield f"[A picture came with this message: {path} ({kind}). You cannot see it.]"
+        else:
+            yield f"[A file came with this message: {path} ({kind}).]"
+
+
+def _one_line(text: str) -> str:
+    """Return a text without line breaks and brackets, so that it cannot imitate other content."""
+    return " ".join(text.replace("[", "(").replace("]", ")").split())
+
 
 DELTA_INTERVAL_S = 0.05
 
@@ -277,3 +323,45 @@ def _hear(record: TurnRecord, relay: DeltaRelay, news: AgentNews) -> None:
     if isinstance(news, CallNote) and news.lasting and news.text not in record.notes:
         record.notes.append(news.text)
     relay.feed_news(news)
+
+
+@contextlib.asynccontextmanager
+async def follow_leases(agent: Any, leases: KeyedLocks, tasks: TaskSet) -> AsyncIterator[None]:
+    """Hold the lease of each session that the agent moves to, until its turn is over.
+
+    Args:
+        agent: Reports moves through its ``on_moved``, on the turn's thread; one without it never
+            moves.
+        leases: One turn per session.
+        tasks: Runs the tasks that hold the leases.
+    """
+    if not hasattr(agent, "on_moved"):
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    over = asyncio.Event()
+
+    async def hold(session_id: str) -> None:
+        async with leases.hold(session_id, unless=over):
+            await over.wait()
+
+    def start(session_id: str) -> None:
+        if not over.is_set():
+            tasks.start(_quietly(hold(session_id)), name="lease")
+
+    def moved(session_id: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is gone, and with it all leases
+            loop.call_soon_threadsafe(start, session_id)
+
+    agent.on_moved = moved
+    try:
+        yield
+    finally:
+        agent.on_moved = None
+        over.set()
+
+
+async def _quietly(holding: Any) -> None:
+    # The lease was held by another turn until this one was over.
+    with contextlib.suppress(WaitAbandonedError):
+        await holding

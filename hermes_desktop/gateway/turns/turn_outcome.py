@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hermes_desktop.agent.turns.empty_replies import normalize_empty_agent_response
-from hermes_desktop.agent.turns.turn_results import Outcome, outcome_of
+from hermes_desktop.agent.turns.turn_results import (
+    Outcome,
+    normalize_empty_agent_response,
+    outcome_of,
+)
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.core.errors import (
     BusyError,
@@ -15,6 +18,12 @@ from hermes_desktop.core.errors import (
 )
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.gateway.turns.turn import TurnRecord
+
+
+class EphemeralReply(str):
+    """A text for a chat that is not part of its session and may be deleted after a while."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

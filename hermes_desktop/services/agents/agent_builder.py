@@ -11,7 +11,7 @@ from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.models.config import AgentConfig, resolve_chosen, resolve_fallbacks
 from hermes_desktop.agent.providers.base import ChatProvider, Retries
 from hermes_desktop.agent.providers.cleaned_replies import CleanedReplies
-from hermes_desktop.agent.providers.dialect import DialectCache
+from hermes_desktop.agent.providers.endpoint import DialectCache
 from hermes_desktop.agent.providers.local_servers import probe_context
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
@@ -21,8 +21,7 @@ from hermes_desktop.agent.thinking import CHOSEN_KEYS, with_thinking
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
 from hermes_desktop.agent.turns.agent import AIAgent
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
-from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.agent.types import AgentRequest, ModelChoice
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotConfiguredError
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -32,6 +31,7 @@ from hermes_desktop.services.agents.agent_tools import AgentTools, workplace_fie
 from hermes_desktop.services.secrets.secret_access import redact_secrets
 from hermes_desktop.settings.config_file import Lookup, read_config
 from hermes_desktop.settings.env_file import layered_lookup, read_env_file
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.last_valid_config import LastValidConfig
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
@@ -91,6 +91,7 @@ class AgentBuilder:
         self._tools = None if offline else tools
         self._tls = SharedTls(clock, environ)
         self._dialects = DialectCache()
+        self._fingerprinted = ("", "")
         self.prompts = SessionPrompts(db, DesktopDatabase(paths.own_store))
         windows = ContextWindows(probe_context)
         self._care = AuxiliaryServices(db, self.prompts, clock, windows, self._side_provider)
@@ -151,7 +152,17 @@ class AgentBuilder:
             ConfigError: config.yaml cannot be parsed.
         """
         facts = self._tools.facts() if self._tools is not None else ""
-        return self._settings().fingerprint() + hashlib.sha256(facts.encode()).hexdigest()[:8]
+        return self._settings_fingerprint() + hashlib.sha256(facts.encode()).hexdigest()[:8]
+
+    def _settings_fingerprint(self) -> str:
+        """Return the fingerprint of the settings; they are resolved when a source has changed."""
+        if self._offline:
+            return self._settings().fingerprint()
+        places = (self._config.read(), read_env_file(self._paths.env_file), _named(self._environ))
+        sources = hashlib.sha256(repr(places).encode()).hexdigest()
+        if sources != self._fingerprinted[0]:
+            self._fingerprinted = (sources, self._settings().fingerprint())
+        return self._fingerprinted[1]
 
     def build(self, request: AgentRequest) -> AIAgent:
         """Build the agent for one conversation.
@@ -229,6 +240,13 @@ class AgentBuilder:
             dialects=self._dialects,
             clock=self._clock,
         )
+
+
+def _named(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return everything that an environment finds by name now; contains secrets."""
+    if isinstance(environ, EnvironmentWithSecrets):
+        return environ.with_stored(environ.stored())
+    return dict(environ)
 
 
 def read_agent_settings(

@@ -10,7 +10,7 @@ from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
 from hermes_desktop.agent.tools.tool_assembly import ToolParts, build_tools
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
+from hermes_desktop.agent.types import AgentRequest
 from hermes_desktop.agent.undo.turn_undo import UndoStore
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_desktop import __version__
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
-from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.agent.types import AgentRequest, ModelChoice
 from hermes_desktop.commands.added_commands import AddedCommand
 from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.core.clock import Clock

@@ -8,7 +8,7 @@ from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.events import PlatformHealth
-from hermes_desktop.gateway.access.access import Access
+from hermes_desktop.gateway.access.authorization import Access
 from hermes_desktop.gateway.access.pairing import PairingStore
 from hermes_desktop.gateway.commands.command_dispatch import CommandDispatch
 from hermes_desktop.gateway.config.gateway_config import platform_or_none

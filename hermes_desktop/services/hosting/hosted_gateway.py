@@ -18,7 +18,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.access.refusals import asked_to_drain
 from hermes_desktop.gateway.config.config_changes import ConfigReplaced, split_live_changes
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, platform_or_none
-from hermes_desktop.gateway.delivery.mail import DeliveryDependencies
+from hermes_desktop.gateway.delivery.delivery import DeliveryDependencies
 from hermes_desktop.gateway.identity.identity_supervisor import GatewayIdentity
 from hermes_desktop.gateway.identity.token_locks import TokenLocks
 from hermes_desktop.gateway.platforms.base import PlatformAdapter

@@ -12,11 +12,14 @@ from hermes_desktop.core.events import (
     HostingRefusal,
     OtherGateway,
     PlatformHealth,
-    RequestPending,
-    RequestResolved,
     UndoneWork,
 )
-from hermes_desktop.core.user_requests import PendingRequests, RequestEvent
+from hermes_desktop.core.user_requests import (
+    PendingRequests,
+    RequestEvent,
+    RequestPending,
+    RequestResolved,
+)
 from hermes_desktop.gateway.runner.state import RunnerReport
 from hermes_desktop.services.hosting.hosting_words import ANOTHER_DESKTOP
 

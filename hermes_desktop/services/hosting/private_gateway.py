@@ -6,9 +6,9 @@ from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.run import GatewayRunner
+from hermes_desktop.gateway.runner.claims import MOST_LENT
 from hermes_desktop.gateway.runner.state import MAX_TURNS
 from hermes_desktop.gateway.session import SessionStore
-from hermes_desktop.gateway.turns.turn_places import MOST_LENT
 from hermes_desktop.services.agents.own_commands import quick_section
 from hermes_desktop.services.hosting.hosted_commands import install_commands
 from hermes_desktop.services.hosting.hosted_gateway import HostedParts

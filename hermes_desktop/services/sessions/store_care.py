@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import dataclass
 
 from hermes_desktop.core.errors import BusyError, NotFoundError
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.holders import Holders, other_holders

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
-from hermes_desktop.core.files.private_files import make_private_folder, open_private
+from hermes_desktop.core.files.atomic_files import make_private_folder, open_private
 from hermes_desktop.state.database.schema import (
     FileLayout,
     new_file_ddl,

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core.errors import BusyError, StateError
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 from hermes_desktop.state.database.connection import Patience, make_file, open_connection
 from hermes_desktop.state.database.store_opening import open_store
 from hermes_desktop.state.records.cancellation import (

@@ -6,8 +6,7 @@ from typing import Any
 
 from hermes_desktop.agent.types import ContextNews
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.branching import Branch

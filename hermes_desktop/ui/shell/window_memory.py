@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QByteArray, QSettings
 from PySide6.QtWidgets import QMainWindow, QSplitter
 
-from hermes_desktop.core.files.private_files import make_private_folder, open_private
+from hermes_desktop.core.files.atomic_files import make_private_folder, open_private
 
 log = logging.getLogger(__name__)
 

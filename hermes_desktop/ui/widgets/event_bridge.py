@@ -9,8 +9,6 @@ from hermes_desktop.core.events import (
     Notice,
     NoticeCleared,
     PairingChanged,
-    RequestPending,
-    RequestResolved,
     SessionReset,
     SessionsChanged,
     SettingsChanged,
@@ -24,6 +22,7 @@ from hermes_desktop.core.events import (
     TurnQueued,
     TurnStarted,
 )
+from hermes_desktop.core.user_requests import RequestPending, RequestResolved
 
 
 class EventBridge(QObject):

@@ -10,15 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.events import (
-    RequestPending,
-    RequestResolved,
-    ToolFinished,
-    ToolStarted,
-    TurnFinished,
-    TurnStarted,
-)
-from hermes_desktop.core.user_requests import UserAnswer
+from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnFinished, TurnStarted
+from hermes_desktop.core.user_requests import RequestPending, RequestResolved, UserAnswer
 from hermes_desktop.ui.transcript.live.live_turn import LiveReply
 from hermes_desktop.ui.transcript.tool_fold import ToolLine
 from hermes_desktop.ui.widgets.theme import Theme

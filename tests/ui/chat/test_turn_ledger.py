@@ -1,15 +1,7 @@
 """What is going on in sessions that nobody looks at."""
 
-from hermes_desktop.core.events import (
-    RequestPending,
-    RequestResolved,
-    ToolStarted,
-    TurnDelta,
-    TurnFinished,
-    TurnQueued,
-    TurnStarted,
-)
-from hermes_desktop.core.user_requests import UserAnswer
+from hermes_desktop.core.events import ToolStarted, TurnDelta, TurnFinished, TurnQueued, TurnStarted
+from hermes_desktop.core.user_requests import RequestPending, RequestResolved, UserAnswer
 from hermes_desktop.ui.chat.turn_ledger import TurnLedger
 from tests.fakes.user_requests import approval_request
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.agent.turns.empty_replies import normalize_empty_agent_response
+from hermes_desktop.agent.turns.turn_results import normalize_empty_agent_response
 
 
 def words(history_len: int = 0, **result: object) -> str:

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.turns.foreign_tools import missing_tools, with_missing_tools
-from hermes_desktop.agent.turns.system_prompt import PromptBuilder
+from hermes_desktop.agent.turns.system_prompt import (
+    PromptBuilder,
+    missing_tools,
+    with_missing_tools,
+)
 from hermes_desktop.core.clock import SystemClock
 from tests.fakes.tool_stage import SID, ToolStage
 

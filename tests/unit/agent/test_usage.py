@@ -8,8 +8,7 @@ import pytest
 
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.turns.agent import AIAgent
-from hermes_desktop.agent.types import Finished, ModelChoice
-from hermes_desktop.agent.usage import amounts_of
+from hermes_desktop.agent.types import Finished, ModelChoice, amounts_of
 from hermes_desktop.commands.words import cost_words
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.usage import Cost, cost_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.files.private_files import make_private_folder, open_private
+from hermes_desktop.core.files.atomic_files import make_private_folder, open_private
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
 

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.core.text.thinking_marks import DROPPED_MARKS, THINKING_MARKS, ThinkingMark
-from hermes_desktop.core.text.thinking_split import Part, ThinkingSplitter, split_thinking
+from hermes_desktop.core.text.thinking_split import (
+    DROPPED_MARKS,
+    THINKING_MARKS,
+    Part,
+    ThinkingMark,
+    ThinkingSplitter,
+    split_thinking,
+)
 
 SEPARATED = [
     ("<think>The user greets.</think>\n\nHello!", "Hello!", "The user greets."),

@@ -11,7 +11,7 @@ from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PairingChanged
-from hermes_desktop.gateway.access.access import TOO_MANY, Access
+from hermes_desktop.gateway.access.authorization import TOO_MANY, Access
 from hermes_desktop.gateway.access.pairing import PairingStore
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.session import SessionSource

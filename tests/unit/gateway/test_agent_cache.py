@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.agent.turns.baseline import seen_after_turn
+from hermes_desktop.agent.turns.turn_results import seen_after_turn
 from hermes_desktop.gateway.turns.agent_cache import (
     IDLE_S,
     MAX_AGENTS,

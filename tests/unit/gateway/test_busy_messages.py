@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.gateway.turns.busy_messages import (
+from hermes_desktop.gateway.runner.queue import (
     MAX_QUEUED,
     Busy,
     BusyChat,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.access.command_access import command_access
+from hermes_desktop.gateway.access.authorization import command_access
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.session import SessionSource
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from hermes_desktop.gateway.delivery.dead_targets import DeadTargets, means_unreachable
+from hermes_desktop.gateway.delivery.delivery_ledger import DeadTargets, means_unreachable
 from tests.fakes.clock import MovableClock
 
 

@@ -12,7 +12,6 @@ from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.events import Notice
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.gateway.config.gateway_config import Platform
-from hermes_desktop.gateway.delivery.dead_targets import DeadTargets
 from hermes_desktop.gateway.delivery.delivery import (
     MAYBE_TWICE,
     Deliverer,
@@ -20,7 +19,7 @@ from hermes_desktop.gateway.delivery.delivery import (
     SendingManners,
     send,
 )
-from hermes_desktop.gateway.delivery.delivery_ledger import MOST_AGE_S, DeliveryLedger
+from hermes_desktop.gateway.delivery.delivery_ledger import MOST_AGE_S, DeadTargets, DeliveryLedger
 from hermes_desktop.gateway.platforms.base import MessageEvent, SendResult
 from hermes_desktop.gateway.platforms.messages import ErrorKind, Piece, Shown
 from hermes_desktop.state import SessionDB

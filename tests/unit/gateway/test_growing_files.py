@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.delivery.growing_files import FILE, IncompleteMessages
+from hermes_desktop.gateway.turns.stream_replies import FILE, IncompleteMessages
 
 ONE, TWO, THREE = ("telegram", "42", "1"), ("telegram", "42", "2"), ("discord", "9", "3")
 

@@ -7,7 +7,7 @@ import pytest
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.sessions.session_records import SessionSource
-from hermes_desktop.gateway.turns.inbound_text import MAX_QUOTE, inbound_text
+from hermes_desktop.gateway.turns.turn import MAX_QUOTE, inbound_text
 
 GROUP = SessionSource(Platform.TELEGRAM, "g1", chat_type="group", user_id="u1", user_name="Ada")
 SHARED = GatewayConfig(group_sessions_per_user=False)

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.turns.agent_cache import IDLE_S, PENDING
-from hermes_desktop.gateway.turns.agent_preparation import close_agents, release_agent
+from hermes_desktop.gateway.turns.agent_cache import IDLE_S, PENDING, close_agents, release_agent
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import running_gateway
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from hermes_desktop.gateway.turns import turn_places
-from hermes_desktop.gateway.turns.turn_places import SlotLender, TurnSlot
+from hermes_desktop.gateway.runner import claims
+from hermes_desktop.gateway.runner.claims import SlotLender, TurnSlot
 
 pytestmark = pytest.mark.asyncio
 
@@ -69,7 +69,7 @@ async def test_two_waits_of_one_turn() -> None:
 
 
 async def test_only_so_many_are_lent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turn_places, "MOST_LENT", 1)
+    monkeypatch.setattr(claims, "MOST_LENT", 1)
     slots = asyncio.Semaphore(2)
     told: list[tuple[str, bool]] = []
     waiting = SlotLender(lambda key, waits: told.append((key, waits)))

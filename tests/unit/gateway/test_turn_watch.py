@@ -3,8 +3,8 @@
 import pytest
 
 from hermes_desktop.gateway.config.gateway_config import RunningSettings
+from hermes_desktop.gateway.runner.control import TurnWatch, watch
 from hermes_desktop.gateway.turns.turn import TurnRecord
-from hermes_desktop.gateway.turns.turn_watch import TurnWatch, watch
 from tests.fakes.clock import MovableClock
 
 

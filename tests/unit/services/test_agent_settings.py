@@ -6,7 +6,7 @@ import pytest
 
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.standing_by import FallbackProvider
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
+from hermes_desktop.agent.types import AgentRequest
 from hermes_desktop.core.errors import NotConfiguredError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths

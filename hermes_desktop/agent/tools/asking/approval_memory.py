@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.agent.tools.asking.moved_keys import ChatKeyAliases
-from hermes_desktop.core.files.atomic_files import write_text_atomic
-from hermes_desktop.core.files.private_files import make_private_folder, open_private
+from hermes_desktop.core.files.atomic_files import (
+    make_private_folder,
+    open_private,
+    write_text_atomic,
+)
 
 log = logging.getLogger(__name__)
 

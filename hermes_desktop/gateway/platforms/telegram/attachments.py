@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
-from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import make_private_folder
 from hermes_desktop.gateway.platforms.messages import MessageEvent
 from hermes_desktop.gateway.platforms.telegram.inbound import files_of
 from hermes_desktop.gateway.platforms.telegram.records import Attachment, RefusalError

@@ -7,9 +7,9 @@ from hermes_desktop.agent.providers.completion import (
     CompletionReader,
     EndpointError,
     NotACompletionError,
+    ServerEvent,
     encode_json,
 )
-from hermes_desktop.agent.providers.sse import ServerEvent
 from hermes_desktop.agent.types import Finished, ReasoningDelta, StreamEvent, TextDelta
 
 

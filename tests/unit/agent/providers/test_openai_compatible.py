@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.conversation_loop import ask
 from hermes_desktop.agent.providers import answer
-from hermes_desktop.agent.providers.base import Retries, TimeOuts
+from hermes_desktop.agent.providers.base import Retries, TimeOuts, ask
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.types import (
     ChatRequest,

@@ -9,7 +9,7 @@ from email.utils import format_datetime
 import pytest
 
 from hermes_desktop.agent.providers.base import Retries
-from hermes_desktop.agent.providers.dialect import Dialect, DialectCache
+from hermes_desktop.agent.providers.endpoint import Dialect, DialectCache
 from hermes_desktop.agent.providers.failures import is_too_long, reason_of
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.types import CallNote, ChatRequest, ModelChoice, StreamEvent, TextDelta

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import RENEWED_S, SharedTls
-from hermes_desktop.agent.turns.turn_agent import AgentRequest
+from hermes_desktop.agent.types import AgentRequest
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agents.agent_builder import AgentBuilder

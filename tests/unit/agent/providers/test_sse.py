@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.agent.providers.sse import LineTooLongError, ServerEvent, SseParser
+from hermes_desktop.agent.providers.answer import LineTooLongError, SseParser
+from hermes_desktop.agent.providers.completion import ServerEvent
 
 STREAM = (
     "\ufeff: keep-alive\r\n\r\n"

@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_desktop.agent.conversation_loop import Reply, ask
-from hermes_desktop.agent.providers.base import Retries
+from hermes_desktop.agent.providers.answer import SseParser
+from hermes_desktop.agent.providers.base import Reply, Retries, ask
 from hermes_desktop.agent.providers.completion import (
     CompletionReader,
     EndpointError,
     NotACompletionError,
 )
-from hermes_desktop.agent.providers.dialect import DialectCache
+from hermes_desktop.agent.providers.endpoint import DialectCache
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
-from hermes_desktop.agent.providers.sse import SseParser
 from hermes_desktop.agent.providers.tolerances import (
     ENDINGS,
     ERROR_SENTENCES,

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hermes_desktop.agent.providers.answer import SseParser
 from hermes_desktop.agent.providers.completion import MOST_CALLS, CompletionReader, ToolFragments
-from hermes_desktop.agent.providers.sse import SseParser
 from hermes_desktop.agent.types import ToolCallAnnounced
 
 PIECES: list[dict[str, Any]] = [
