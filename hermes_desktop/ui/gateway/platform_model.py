@@ -72,10 +72,6 @@ class PlatformModel(QAbstractTableModel):
             return
         self._replace(rows)
 
-    def health_at(self, row: int) -> PlatformHealth | None:
-        """Return the platform of a row."""
-        return self._rows[row].health if 0 <= row < len(self._rows) else None
-
     @override
     def rowCount(self, parent: Index = _ROOT) -> int:
         return 0 if parent.isValid() else len(self._rows)

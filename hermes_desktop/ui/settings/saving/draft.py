@@ -97,16 +97,6 @@ class Draft(QObject):
         """Settings that block saving: the value is invalid, or it was also changed elsewhere."""
         return [key for key, edit in self._edits.items() if edit.problem or self.in_conflict(key)]
 
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is a step to undo."""
-        return bool(self._past)
-
-    @property
-    def can_redo(self) -> bool:
-        """Whether there is a step to redo."""
-        return bool(self._future)
-
     def value_of(self, key: str) -> Any:
         """Return the value that takes effect on saving; the current one if the edit is invalid."""
         view, edit = self._views[key], self._edits.get(key)
