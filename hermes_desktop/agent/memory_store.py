@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from hermes_desktop.core.errors import NotFoundError, RefusedError, StateError
 from hermes_desktop.core.files import file_lock
@@ -29,8 +29,6 @@ _ID = re.compile(r"[0-9a-f]{4,32}")
 _MOST_PENDING = 200
 _MOST_READ = 20_000
 _SUMMARY = 160
-
-Target = Literal["memory", "user"]
 
 
 @dataclass(frozen=True, slots=True)

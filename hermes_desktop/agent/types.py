@@ -18,9 +18,8 @@ class AgentResult(TypedDict, total=False):
     """The result of a turn. Names follow the field; every key may be missing in foreign results.
 
     Ours always contains ``final_response``, ``session_id``, ``api_calls``, ``completed``,
-    ``interrupted``, ``failed``, ``partial``, ``error``, ``agent_persisted`` and
-    ``written_message_ids``. ``runs_later`` are files that the turn changed and that other programs
-    run by themselves later.
+    ``interrupted``, ``failed``, ``partial``, ``error`` and ``written_message_ids``.
+    ``runs_later`` are files that the turn changed and that other programs run by themselves later.
     """
 
     final_response: str | None
@@ -36,12 +35,10 @@ class AgentResult(TypedDict, total=False):
     error_title: str
     error_detail: str
     error_hint: str
-    agent_persisted: bool
     written_message_ids: list[int]
     last_reasoning: str | None
     input_tokens: int
     output_tokens: int
-    turn_exit_reason: str
     compression_exhausted: bool
     pending_steer: str
     runs_later: list[str]

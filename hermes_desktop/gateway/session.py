@@ -20,7 +20,6 @@ from hermes_desktop.gateway.sessions.session_records import (
     build_session_key,
     is_shared_session,
 )
-from hermes_desktop.gateway.sessions.session_transcripts import Transcripts
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +84,7 @@ class _Decision:
     had_activity: bool = False
 
 
-class SessionStore(EntryMarks, Transcripts):
+class SessionStore(EntryMarks):
     """The entries of all chats. Methods may block and are called off the loop, from any thread.
 
     Args:
@@ -382,10 +381,6 @@ class SessionStore(EntryMarks, Transcripts):
         entry = self._entries.get(session_key)
         return entry.session_id if entry is not None else None
 
-    def lookup_by_session_id(self, session_id: str) -> SessionEntry | None:
-        """Return the chat that is in a session, the most recently used if there are several."""
-        return next((e for e in self.list_sessions() if e.session_id == session_id), None)
-
     def list_sessions(self, active_minutes: int | None = None) -> list[SessionEntry]:
         """Return the entries, the most recently used first.
 
@@ -399,14 +394,3 @@ class SessionStore(EntryMarks, Transcripts):
             now, most = self._clock.now(), active_minutes * 60
             entries = [e for e in entries if (now - e.updated_at).total_seconds() <= most]
         return sorted(entries, key=lambda entry: entry.updated_at, reverse=True)
-
-    def has_any_sessions(self) -> bool:
-        """Return whether there is a session besides the one that is just starting.
-
-        Raises:
-            HermesError: state.db is not available.
-        """
-        if self._db is not None:
-            return self._db.session_count() > 1
-        self._ensure_loaded()
-        return len(self._entries) > 1

@@ -125,23 +125,17 @@ class PatchResult:
         return self.config.text
 
 
-def patch_text(text: str, edits: Sequence[Edit], path: Path) -> PatchResult:
+def patch_config(config: ConfigText, edits: Sequence[Edit]) -> PatchResult:
     """Change values, one after the other.
 
     Args:
-        text: The file without its byte-order mark.
+        config: The file as it was read, without its byte-order mark.
         edits: The changes.
-        path: The path of the file, for messages.
 
     Raises:
         ConfigError: The text cannot be parsed.
         CannotPatchError: A value cannot be changed without affecting others.
     """
-    return patch_config(ConfigText(text, path), edits)
-
-
-def patch_config(config: ConfigText, edits: Sequence[Edit]) -> PatchResult:
-    """Change values of a file that was read already; see :func:`patch_text`."""
     notes: list[str] = []
     for edit in edits:
         before = config.values

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -62,17 +61,12 @@ def _without_scheme(value: str) -> str:
     return re.sub(r"^(bearer|basic|token)\s+", "", value.strip(), flags=re.IGNORECASE)
 
 
-def masked(text: str) -> str:
+def masked_config(config: ConfigText) -> str:
     """Return the text of a settings file with secrets hidden; all of it if it cannot be parsed.
 
     Hidden are values with the name of a secret, also in comments, and values that look like
     secrets.
     """
-    return masked_config(ConfigText(text, Path()))
-
-
-def masked_config(config: ConfigText) -> str:
-    """Return the same for a file that was read already."""
     text = config.text
     try:
         root, _ = config.tree

@@ -83,7 +83,8 @@ async def _filters(stage: PaneStage, figures: Figures) -> None:
     for text in (*FILTERS, ""):
         pages.clear()
         asked = time.perf_counter()
-        pane.ask_now(text)
+        pane._filter.setText(text)
+        pane._ask_filtered(after_ms=0)
         await stage.until(lambda: bool(pages))
         figures.filters.append(pages[0] - asked)
         await asyncio.sleep(0.1)

@@ -84,9 +84,9 @@ async def _search(stage: PaneStage, name: str, text: str, figures: Figures) -> N
         for letter in text:
             began = time.perf_counter()
             if letter.isascii():
-                QTest.keyClicks(pane.filter_field, letter)
+                QTest.keyClicks(pane._filter, letter)
             else:
-                pane.filter_field.insert(letter)
+                pane._filter.insert(letter)
             figures.keys.append((time.perf_counter() - began) * 1000)
         pressed = time.perf_counter()
         await stage.until(lambda: pane.hits.state != "searching")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.ci.readme_lines import readme_line
+from tests.ci.readme_lines import CHECKOUT, readme_line
 
 
 @pytest.mark.parametrize("name", ["demo", "tests"])
@@ -27,3 +27,11 @@ def test_the_line_itself_and_nothing_around_it() -> None:
 def test_none_or_two_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no single line"):
         readme_line("x", text)
+
+
+def test_the_workflow_installs_the_same_packages() -> None:
+    packages = readme_line("tests").partition("--no-install-recommends ")[2].partition(" && ")[0]
+    workflow = CHECKOUT.joinpath(".github/workflows/ci.yml").read_text(encoding="utf-8")
+
+    # The workflow brings its own Python.
+    assert set(packages.split()) - {"python3-venv"} <= set(workflow.split())

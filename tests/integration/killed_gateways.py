@@ -51,7 +51,7 @@ def work(folder: Path, seed: int, report: int) -> None:
 def change(store: SessionStore, chat: str, rng: random.Random) -> str:
     entry = store.get_or_create_session(SessionSource(Platform.TELEGRAM, chat))
     key = entry.session_key
-    kind = rng.choice(("use", "reset", "suspend", "forget", "mark", "say"))
+    kind = rng.choice(("use", "reset", "suspend", "forget", "mark"))
     if kind == "reset":
         store.reset_session(key)
     elif kind == "suspend":
@@ -59,8 +59,6 @@ def change(store: SessionStore, chat: str, rng: random.Random) -> str:
     elif kind == "mark":
         store.mark_resume_pending(key)
         store.suspend_recently_active()
-    elif kind == "say":
-        store.append_to_transcript(entry.session_id, {"role": "user", "content": "hello"})
     elif kind == "forget":
         store.forget(key)
         return GONE

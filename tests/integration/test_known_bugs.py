@@ -47,7 +47,6 @@ _IN_SHORT = {
     "sockets": "integration/test_platforms_on_sockets.py",
     "store": "unit/gateway/test_session_store.py",
     "together": "integration/test_state_two_processes.py",
-    "transcripts": "unit/gateway/test_session_transcripts.py",
     "turns": "integration/test_known_bugs_turns.py",
 }
 
@@ -83,7 +82,6 @@ KNOWN = {
     )),
     3: KnownBug("51469", "/compress claims success without a database", (
         "compress test_no_success_is_claimed_when_nothing_could_be_written",
-        "transcripts test_rewriting_says_whether_it_worked",
     )),
     4: KnownBug("59527", "the continuation of a conversation has no chat", (
         "runner test_the_row_after_a_rotation_belongs_to_the_chat",
@@ -204,12 +202,9 @@ KNOWN = {
         "damage test_locked_for_longer_than_anybody_waits",
     )),
     31: KnownBug("50502", "a broken search index makes the bot forget", (
-        "transcripts test_a_broken_index_is_built_anew_once",
-        "transcripts test_a_failed_write_is_made_up_for_in_order",
         "damage test_a_damaged_index_stops_writing_with_words",
     )),
     32: KnownBug("860 47237", "messages are stored twice", (
-        "transcripts test_what_was_said_is_stored_once",
         "mail test_a_message_brought_again_after_a_restart_is_not_answered_again",
     )),
     33: KnownBug("18269 18370 20001 19029 18765", "empty sessions fill the list", (

@@ -402,7 +402,7 @@ async def test_stop_ends_a_turn_that_waits_for_its_conversation(tmp_path: Path) 
         turn_id = await gateway.submit("from the desk", session_id)
         await until(gateway.model.asked.is_set)
         waits = gateway.telegram.receive("from the phone")
-        await until(lambda: gateway.runner.state.turn_leases.has_waiters(session_id))
+        await until(lambda: gateway.runner.state.turn_leases._wanted.get(session_id, 0) > 1)
         assert await asyncio.wait_for(gateway.runner.parts.control.stop_turn(KEY), 10)
         await waits
         assert gateway.of(TurnFinished)[-1].outcome == "stopped"

@@ -31,7 +31,7 @@ def test_mark_and_time_of_a_failed_call_are_whole(qtbot, theme) -> None:
     qtbot.addWidget(line)
     line.resize(WIDTH, line.fit(WIDTH))
     line.show()
-    texts = line.button.shown_texts()
+    texts = [text for _, _, text in line.button._pieces()]
     assert texts[0] == "terminal"
     assert texts[-2:] == ["1.7 s", "✗"]
     assert texts[-3].startswith("remote: the branch")

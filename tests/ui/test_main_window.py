@@ -87,7 +87,7 @@ class Stage:
 
     def press(self, action: str) -> None:
         """What the key of an action does."""
-        self.window.run_action(action)
+        self.window._actions[action].trigger()
 
     def _count(self) -> None:
         self.quits += 1
@@ -104,12 +104,12 @@ def stage(qapp, theme, tmp_path) -> Stage:
 async def test_shows_the_history_and_what_is_true_at_the_foot(stage) -> None:
     async with stage:
         window = stage.window
-        await stage.until(lambda: "Gateway stopped" in window.status_strip.text)
-        await stage.until(lambda: "·" in window.status_strip.text)
+        await stage.until(lambda: "Gateway stopped" in window._status.text)
+        await stage.until(lambda: "·" in window._status.text)
         total = (await stage.services.catalog.page(window.pane.query)).total
         assert stage.model.session_count == total
         stage.bus.publish(GatewayStatusChanged("working", running_turns=2))
-        assert "Working on 2 replies" in window.status_strip.text
+        assert "Working on 2 replies" in window._status.text
 
 
 @pytest.mark.asyncio
@@ -140,7 +140,7 @@ async def test_the_rail_and_its_keys_lead_to_the_platforms_and_back(qtbot, stage
         assert not window.page.isVisible()
         stage.press("escape")
         assert window.page.isVisible()
-        qtbot.mouseClick(window.status_strip.line, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(window._status.line, Qt.MouseButton.LeftButton)
         assert page.isVisible()
         stage.press("new_chat")
         assert window.page.isVisible()
@@ -280,11 +280,11 @@ async def test_keys(qtbot, stage) -> None:
     async with stage:
         window = stage.window
         stage.press("focus_filter")
-        assert window.pane.filter_field.hasFocus()
-        window.pane.filter_field.setText("vienna")
+        assert window.pane._filter.hasFocus()
+        window.pane._filter.setText("vienna")
         await stage.until(lambda: stage.model.session_count < 20)
         stage.press("escape")
-        assert window.pane.filter_field.text() == ""
+        assert window.pane._filter.text() == ""
         await stage.until(lambda: stage.model.session_count > 20)
         stage.press("focus_list")
         assert window.pane.view.hasFocus()

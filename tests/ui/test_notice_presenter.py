@@ -61,7 +61,7 @@ def test_closing_tells_which(qtbot, strip) -> None:
 def test_only_what_is_no_trouble_goes_by_itself(strip) -> None:
     for level, goes in (("info", True), ("ok", True), ("warning", False), ("error", False)):
         strip.show_notice(Notice(level, "x", key="k"))
-        assert strip.closes_automatically is goes
+        assert strip._expiry.isActive() is goes
 
 
 def test_text_is_never_markup(strip) -> None:
@@ -84,7 +84,7 @@ def test_one_action_in_it_that_can_be_done_once(qtbot, strip) -> None:
     strip.show_notice(Notice("ok", "Deleted “Trip plan”.", key="undo-1", action="Undo"))
     button = next(b for b in strip.findChildren(QPushButton) if b.text() == "Undo")
     assert button.isVisible()
-    assert strip.closes_automatically
+    assert strip._expiry.isActive()
     button.click()
     assert done == ["undo-1"]
     assert strip.current is None

@@ -95,7 +95,7 @@ async def test_delete_asks_deletes_and_the_notice_brings_it_back(stage) -> None:
         await stage.listed()
         session = stage.sessions()[2]
         await stage.open(session.id)
-        stage.window.run_action("delete")
+        stage.window._actions["delete"].trigger()
         await stage.until(stage.question)
         words = {label.text() for label in stage.question().findChildren(QLabel)}
         assert any(f"Delete “{session.label[:20]}" in each for each in words)
@@ -104,7 +104,7 @@ async def test_delete_asks_deletes_and_the_notice_brings_it_back(stage) -> None:
         stage.question().reject()
         await stage.withdrawn()
         assert stage.lists(session.root_id)
-        stage.window.run_action("delete")
+        stage.window._actions["delete"].trigger()
         await stage.confirm()
         await stage.told("Deleted “")
         await stage.until(lambda: not stage.lists(session.root_id))
@@ -129,7 +129,7 @@ async def test_a_long_delete_says_how_far_it_is(stage) -> None:
         await stage.listed()
         stage.services.bus.subscribe(Notice, lambda notice: told.append(notice.title))
         await stage.open("long")
-        stage.window.run_action("delete")
+        stage.window._actions["delete"].trigger()
         await stage.confirm()
         await stage.told("Deleted “")
         await stage.until(lambda: not stage.lists("long"))
@@ -149,16 +149,16 @@ async def test_several_go_at_once_and_ctrl_z_brings_them_back(stage) -> None:
         db.close()
         await stage.until(lambda: stage.sessions()[0].id not in {w.id for w in wanted})
         assert {each.id for each in stage.pane.selected_sessions} == {each.id for each in wanted}
-        stage.window.run_action("delete")
+        stage.window._actions["delete"].trigger()
         await stage.until(stage.question)
         assert stage.question().delete_button.text() == "Delete 3 sessions"
         await stage.confirm()
         await stage.told("Deleted 3 sessions.")
         await stage.until(lambda: not any(stage.lists(each.root_id) for each in wanted))
-        stage.window.run_action("undo")
+        stage.window._actions["undo"].trigger()
         await stage.told("Restored 3 sessions.")
         await stage.until(lambda: all(stage.lists(each.root_id) for each in wanted))
-        stage.window.run_action("undo")
+        stage.window._actions["undo"].trigger()
         await stage.told("There is nothing to undo.")
 
 
@@ -168,23 +168,23 @@ async def test_archive_hides_at_once_and_the_archive_shows_it(stage) -> None:
         session = stage.sessions()[3]
         await stage.open(session.id)
         before = stage.model.session_count
-        stage.window.run_action("archive")
+        stage.window._actions["archive"].trigger()
         await stage.told("Archived “")
         await stage.until(lambda: not stage.lists(session.root_id))
         await stage.until(lambda: stage.window.page.header.facts.text().startswith("Archived · "))
-        stage.window.run_action("undo")
+        stage.window._actions["undo"].trigger()
         await stage.told("back in the list")
         await stage.until(lambda: stage.model.session_count == before)
-        stage.window.run_action("archive")
+        stage.window._actions["archive"].trigger()
         await stage.until(lambda: not stage.lists(session.root_id))
-        menu = stage.pane.fill_source_menu()
+        menu = stage.pane._sources.fill_menu()
         next(a for a in menu.actions() if a.text().startswith("Archived (")).trigger()
         await stage.until(lambda: stage.lists(session.root_id))
         assert all(each.archived for each in stage.sessions())
         row = stage.model.row_of_session(session.root_id)
         stage.pane.view.open_menu_for(stage.model.index(row, 0))
         entry = next(a for a in stage.menus()[0].actions() if a.text() == "Unarchive")
-        stage.pane.view.close_menu()
+        stage.pane.view._menu.close()
         entry.trigger()
         await stage.told("Unarchived “")
         await stage.until(lambda: not stage.lists(session.root_id))
@@ -198,7 +198,7 @@ async def test_a_running_turn_is_left_alone_and_named(stage) -> None:
         event = TurnStarted("t", "key", session.id, "Which train arrives before nine?")
         stage.services.bus.publish(event)
         for action in ("archive", "delete"):
-            stage.window.run_action(action)
+            stage.window._actions[action].trigger()
             await stage.told("a turn is running in it")
             assert "Which train arrives before nine?" in stage.window.notices.current.detail
             assert stage.question() is None
@@ -223,7 +223,7 @@ async def test_the_menu_of_a_row_and_that_of_the_head(stage) -> None:
             "Rename": "F2", "Archive": "Ctrl+E", "Pin": "", "Delete…": "Del", "Copy ID": "",
         }  # fmt: skip
         next(a for a in menu.actions() if a.text() == "Copy ID").trigger()
-        view.close_menu()
+        view._menu.close()
         assert QApplication.clipboard().text() == second.id
         assert stage.window.page.current_session_id == first.id
         stage.window.page.header.more.click()
@@ -245,7 +245,7 @@ async def test_pinning_marks_the_row_and_says_who_does_not_know_it(stage) -> Non
             stage.pane.view.setCurrentIndex(row())
             stage.pane.view.open_menu_for(row())
             next(a for a in stage.menus()[0].actions() if a.text() == words).trigger()
-            stage.pane.view.close_menu()
+            stage.pane.view._menu.close()
 
         def is_pinned() -> bool:
             spoken = row().data(Qt.ItemDataRole.AccessibleTextRole)
@@ -275,7 +275,7 @@ async def test_the_menu_of_several_selected_rows(stage) -> None:
         view.open_menu_for(view.currentIndex())
         texts = [a.text() for a in stage.menus()[0].actions() if a.text()]
         assert texts == ["Archive", "Pin", "Delete…", "Copy IDs"]
-        view.close_menu()
+        view._menu.close()
         assert stage.pane.step_back()
         assert len(stage.pane.selected_sessions) <= 1
 
@@ -303,8 +303,8 @@ async def test_a_hit_opens_its_message_and_the_button_leads_to_the_latest(stage)
     db.close()
     async with stage:
         await stage.listed()
-        stage.window.run_action("focus_filter")
-        field = stage.pane.filter_field
+        stage.window._actions["focus_filter"].trigger()
+        field = stage.pane._filter
         QTest.keyClicks(field, "walrus hypo")
         await stage.until(lambda: stage.pane.hits.state == "found")
         QTest.keyClick(field, Qt.Key.Key_Down)
@@ -323,8 +323,8 @@ async def test_a_hit_opens_its_message_and_the_button_leads_to_the_latest(stage)
         view.jump.click()
         await stage.until(lambda: "message 899" in stage.shown_text())
         await stage.until(lambda: view.area.at_end and not view.jump.isVisible())
-        stage.window.run_action("focus_filter")
-        stage.window.run_action("escape")
+        stage.window._actions["focus_filter"].trigger()
+        stage.window._actions["escape"].trigger()
         assert field.text() == ""
 
 
@@ -339,8 +339,8 @@ async def test_pictures(stage, scheme: str) -> None:
         view = stage.pane.view
         view.open_menu_for(view.currentIndex())
         stage.save("menu-several", stage.menus()[0])
-        view.close_menu()
-        stage.window.run_action("delete")
+        view._menu.close()
+        stage.window._actions["delete"].trigger()
         await stage.until(stage.question)
         stage.save("delete-several", stage.question())
         stage.question().reject()
@@ -349,22 +349,22 @@ async def test_pictures(stage, scheme: str) -> None:
         await stage.open(chain.id)
         view.open_menu_for(view.currentIndex())
         stage.save("menu", stage.menus()[0])
-        view.close_menu()
-        stage.window.run_action("delete")
+        view._menu.close()
+        stage.window._actions["delete"].trigger()
         await stage.until(stage.question)
         stage.save("delete", stage.question())
         await stage.confirm()
         await stage.told("Deleted “")
         await stage.until(lambda: not stage.lists(chain.root_id))
         stage.save("undo")
-        stage.window.run_action("undo")
+        stage.window._actions["undo"].trigger()
         await stage.told("Restored “")
         for place in (3, 5, 8):
             gone = stage.sessions()[place].root_id
             stage.pane.view.select_session(gone)
-            stage.window.run_action("archive")
+            stage.window._actions["archive"].trigger()
             await stage.until(lambda gone=gone: not stage.lists(gone))
-        menu = stage.pane.fill_source_menu()
+        menu = stage.pane._sources.fill_menu()
         stage.save("sources", menu)
         next(a for a in menu.actions() if a.text().startswith("Archived (")).trigger()
         await stage.until(lambda: len(stage.sessions()) == 4)
@@ -372,8 +372,8 @@ async def test_pictures(stage, scheme: str) -> None:
         stage.pane.clear_filter()
         await stage.listed()
         stage.window.notices.close_current()
-        stage.window.run_action("focus_filter")
-        QTest.keyClicks(stage.pane.filter_field, "water")
+        stage.window._actions["focus_filter"].trigger()
+        QTest.keyClicks(stage.pane._filter, "water")
         await stage.until(lambda: stage.pane.hits.state == "found")
         stage.save("search")
         stage.pane.hits.best.click()
@@ -383,6 +383,6 @@ async def test_pictures(stage, scheme: str) -> None:
         QTest.keyClick(stage.pane.hits.list, Qt.Key.Key_Return)
         await stage.until(stage.window.page.view.landing.mark.isVisible)
         stage.save("search-opened")
-        stage.pane.filter_field.setText("zebra crossing")
+        stage.pane._filter.setText("zebra crossing")
         await stage.until(lambda: stage.pane.hits.state == "nothing")
         stage.save("search-nothing")

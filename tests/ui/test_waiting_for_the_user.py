@@ -66,7 +66,7 @@ async def test_header_row_strip_and_line_say_that_it_waits(
         sheet = asking.presenter.sheet
         await stage.until(lambda: sheet.armed)
 
-        header, strip = window.page.header, window.status_strip
+        header, strip = window.page.header, window._status
         assert header.state.text() == "○ waits for your answer"
         await stage.until(lambda: "Waits for your answer" in strip.text)
         assert "Working" not in strip.text

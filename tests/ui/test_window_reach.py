@@ -99,7 +99,7 @@ async def test_the_rail_leads_to_every_page_by_tab_and_space(stage) -> None:
         rail.settings_button.click()
         await stage.until(lambda: window.settings.shows)
         assert [each.isChecked() for each in pages] == [False, False, True]
-        window.run_action("focus_list")
+        window._actions["focus_list"].trigger()
         assert [each.isChecked() for each in pages] == [True, False, False]
 
 

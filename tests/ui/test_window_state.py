@@ -128,17 +128,17 @@ async def test_the_strip_names_the_model_of_the_next_message(home: Path, theme: 
     async with WindowStage(home, theme) as stage:
         window = stage.window
         await stage.open("trip")
-        await stage.until(lambda: window.status_strip.text.endswith("fake-model"))
+        await stage.until(lambda: window._status.text.endswith("fake-model"))
         await stage.type_and_send("/model other-model")
-        await stage.until(lambda: window.status_strip.text.endswith("other-model"))
+        await stage.until(lambda: window._status.text.endswith("other-model"))
         await stage.open("untitled")
-        await stage.until(lambda: window.status_strip.text.endswith("fake-model"))
+        await stage.until(lambda: window._status.text.endswith("fake-model"))
 
         window.show_settings()
         config = home / "config.yaml"
         config.write_text(config.read_text().replace("fake-model", "third-model"))
         stage.services.bus.publish(SettingsChanged(()))
-        await stage.until(lambda: window.status_strip.text.endswith("third-model"))
+        await stage.until(lambda: window._status.text.endswith("third-model"))
 
 
 async def test_the_focus_comes_back_to_the_message_field(home: Path, theme: Theme) -> None:

@@ -37,7 +37,7 @@ def failed_result(
 ) -> AgentResult:
     """Return the result of a turn that ended before the model was called."""
     result = _base(session_id, history, [])
-    result.update({"failed": True, "turn_exit_reason": kind})
+    result["failed"] = True
     _add_error(result, error, kind)
     return result
 
@@ -69,15 +69,15 @@ def finished_result(
         result["output_tokens"] = reply.finished.output_tokens
     if lost is not None:
         kind = "session_gone" if isinstance(lost, NotFoundError) else "state"
-        result.update({"failed": True, "turn_exit_reason": kind})
+        result["failed"] = True
         _add_error(result, lost, kind)
     elif reply.error is not None:
-        result.update({"failed": True, "turn_exit_reason": "provider_error"})
+        result["failed"] = True
         _add_error(result, reply.error, reply.error.kind)
     elif whole:
-        result.update({"completed": True, "turn_exit_reason": "completed"})
+        result["completed"] = True
     else:
-        result.update({"interrupted": True, "turn_exit_reason": "interrupted"})
+        result["interrupted"] = True
     return result
 
 
@@ -94,7 +94,6 @@ def _base(
         failed=False,
         partial=False,
         error=None,
-        agent_persisted=True,
         written_message_ids=list(written),
     )
 

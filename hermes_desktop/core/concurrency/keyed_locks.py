@@ -23,10 +23,6 @@ class KeyedLocks:
         """Return whether acquiring this key now would have to wait."""
         return key in self._wanted
 
-    def has_waiters(self, key: str) -> bool:
-        """Return whether a waiter is queued behind the holder of this key."""
-        return self._wanted.get(key, 0) > 1
-
     @contextlib.asynccontextmanager
     async def hold(self, key: str, *, unless: asyncio.Event | None = None) -> AsyncIterator[None]:
         """Acquire the key, hold it for the block, then release it to the next waiter.

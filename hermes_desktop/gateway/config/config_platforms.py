@@ -152,15 +152,6 @@ class PlatformConfig:
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
     trouble: str = ""
 
-    @property
-    def allow_from(self) -> frozenset[str]:
-        """User ids that may write; ``*`` means everyone."""
-        listed = self.extra.get("allow_from")
-        names = listed.split(",") if isinstance(listed, str) else listed
-        if not isinstance(names, list | tuple | set | frozenset):
-            names = () if names is None else (names,)
-        return frozenset(text for name in names if (text := str(name).strip()))
-
     def to_dict(self) -> dict[str, Any]:
         """Return the form stored in the configuration; secrets and home channel only when set."""
         data: dict[str, Any] = {

@@ -45,7 +45,6 @@ DEFAULT_MAX_AGE_DAYS = 90
 _TRIGGERS = ("/new", "/reset")
 
 UnauthorizedDm = Literal["pair", "ignore"]
-NoticeDelivery = Literal["public", "private"]
 
 STRANGERS: Mapping[str, str] = {"pair": "a code that you can approve", "ignore": "nothing"}
 _GROUPS = "Groups"
@@ -186,27 +185,6 @@ class GatewayConfig:
             if settings.enabled and _has_credentials(platform, settings)
         ]
         return sorted(usable, key=lambda platform: platform.value)
-
-    def get_home_channel(self, platform: Platform) -> HomeChannel | None:
-        """Return the chat that receives a platform's unsolicited messages."""
-        settings = self.platforms.get(platform)
-        return settings.home_channel if settings is not None else None
-
-    def get_unauthorized_dm_behavior(self, platform: Platform) -> UnauthorizedDm:
-        """Return the response to a stranger's direct message; for e-mail, none unless set there."""
-        own = _dm_behavior(self._extra(platform).get("unauthorized_dm_behavior"))
-        if own is not None:
-            return own
-        return "ignore" if platform is Platform.EMAIL else self.unauthorized_dm_behavior
-
-    def get_notice_delivery(self, platform: Platform) -> NoticeDelivery:
-        """Return whether notices are posted in the chat or sent to the sender alone."""
-        value = str(self._extra(platform).get("notice_delivery")).strip().lower()
-        return "private" if value == "private" else "public"
-
-    def _extra(self, platform: Platform) -> Mapping[str, Any]:
-        settings = self.platforms.get(platform)
-        return settings.extra if settings is not None else {}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form that :meth:`from_dict` reads."""

@@ -106,7 +106,6 @@ class PlatformAdapter(ABC):
         splits_long_messages: The platform splits long texts itself.
         has_buttons: Questions may be answered by pressing a button; see :meth:`ask`.
         edits_messages: A sent text can be edited, so that a reply can be streamed to its chat.
-        supports_async_delivery: A text may be sent at any time, not only as a reply.
         interactive_resume: A chat whose turn was interrupted is resumed after a restart.
         keeps_messages_while_away: Its server keeps messages sent while the program is not
             connected.
@@ -121,7 +120,6 @@ class PlatformAdapter(ABC):
     splits_long_messages: ClassVar[bool] = False
     edits_messages: ClassVar[bool] = False
     has_buttons: ClassVar[bool] = False
-    supports_async_delivery: ClassVar[bool] = True
     interactive_resume: ClassVar[bool] = True
     keeps_messages_while_away: ClassVar[bool] = True
     typed_command_prefix: ClassVar[str] = "/"

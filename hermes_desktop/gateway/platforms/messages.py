@@ -17,7 +17,6 @@ class MessageType(enum.Enum):
     """The type of a message."""
 
     TEXT = "text"
-    LOCATION = "location"
     PHOTO = "photo"
     VIDEO = "video"
     AUDIO = "audio"
@@ -165,7 +164,6 @@ class SendResult:
         retry_after: Seconds that the platform asks us to wait before.
         error_kind: The kind of error. ``forbidden`` and ``not_found`` are about the chat, never
             about a thread or a message in it.
-        continuation_message_ids: Ids of further messages that the platform made of one text.
     """
 
     success: bool
@@ -174,7 +172,6 @@ class SendResult:
     retryable: bool = False
     retry_after: float | None = None
     error_kind: ErrorKind | None = None
-    continuation_message_ids: tuple[str, ...] = ()
 
 
 def not_taken(event: MessageEvent) -> "asyncio.Task[str | None]":

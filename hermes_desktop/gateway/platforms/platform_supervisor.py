@@ -279,12 +279,6 @@ class PlatformSupervisor:
         for link in self._links.values():
             link.look()
 
-    def look_for_sleep(self) -> None:
-        """Check now instead of within a few seconds whether the machine slept."""
-        gap = self._sleep_watch.look()
-        if gap is not None:
-            self._woke(gap)
-
     # Helpers
 
     def _timing_for(self, config: GatewayConfig) -> LinkTiming:

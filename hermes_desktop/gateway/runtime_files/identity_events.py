@@ -12,7 +12,6 @@ log = logging.getLogger(__name__)
 
 StopKind = Literal["takeover", "stop", "kill", "restart"]
 IdentityState = Literal["free", "attached", "claiming", "hosting", "stopping"]
-POLLERS_CLOSED_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ ClaimAnswer = Claimed | HeldByOther | NotHere
 class StopRequested:
     """The gateway was asked to stop; call ``release()`` before the deadline.
 
-    Within :data:`POLLERS_CLOSED_S` all pollers are closed and no new turn starts; turns may finish
+    Within two seconds all pollers are closed and no new turn starts; turns may finish
     until ``drain_until``, then they are interrupted and marked to be resumed. A second event of
     this kind shortens the first.
 

@@ -153,10 +153,6 @@ class EntryStore:
             log.exception("Cannot tell whether %s has background work", session_key)
             return True
 
-    def is_session_finalizable(self, entry: SessionEntry) -> bool:
-        """Return whether this chat's sessions can expire at all."""
-        return self.config.get_reset_policy(entry.platform, entry.chat_type).mode != "none"
-
     def _is_session_expired(self, entry: SessionEntry) -> bool:
         """Return whether the reset policy ends this chat's session."""
         return self._policy_reason(entry) is not None

@@ -306,15 +306,6 @@ def count(conn: sqlite3.Connection, session_id: str | None = None) -> int:
     return int(row[0])
 
 
-def has_platform_message(conn: sqlite3.Connection, session_id: str, message_id: str) -> bool:
-    """Return whether a platform's message is already stored."""
-    row = conn.execute(
-        "SELECT 1 FROM messages WHERE session_id = ? AND platform_message_id = ? LIMIT 1",
-        (clean_text(session_id), clean_text(str(message_id))),
-    ).fetchone()
-    return row is not None
-
-
 def recent_user_messages(
     conn: sqlite3.Connection, session_id: str, limit: int, *, include_inactive: bool
 ) -> list[dict[str, Any]]:

@@ -153,7 +153,6 @@ class AsyncSessionDB:
     archive_and_compact = _awaitable(SessionDB.archive_and_compact)
     get_messages = _awaitable(SessionDB.get_messages)
     message_count = _awaitable(SessionDB.message_count)
-    has_platform_message_id = _awaitable(SessionDB.has_platform_message_id)
     read_messages = _awaitable(SessionDB.read_messages)
     messages_by_ids = _awaitable(SessionDB.messages_by_ids)
     count_not_told = _awaitable(SessionDB.count_not_told)

@@ -99,14 +99,6 @@ def message_count(db: Store, session_id: str | None = None) -> int:
 
 
 @reads
-def has_platform_message_id(db: Store, session_id: str, platform_message_id: str) -> bool:
-    """Return whether a platform's message is already stored."""
-    return db.read(
-        lambda conn: messages_table.has_platform_message(conn, session_id, platform_message_id)
-    )
-
-
-@reads
 def read_messages(
     db: Store,
     session_id: str,

@@ -111,7 +111,6 @@ class SessionDB(Store):
     archive_and_compact = message_methods.archive_and_compact
     get_messages = message_methods.get_messages
     message_count = message_methods.message_count
-    has_platform_message_id = message_methods.has_platform_message_id
     read_messages = message_methods.read_messages
     messages_by_ids = message_methods.messages_by_ids
     count_not_told = message_methods.count_not_told

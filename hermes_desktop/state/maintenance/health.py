@@ -85,7 +85,6 @@ class HealthReport:
     size: int
     log_size: int
     page_size: int
-    page_count: int
     free_pages: int
     journal_mode: str
     condition: StoreCondition
@@ -294,8 +293,7 @@ def _look(
 ) -> dict[str, Any]:
     conn = opened.conn
     found: dict[str, Any] = {
-        name: conn.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("page_size", "page_count", "journal_mode")
+        name: conn.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "journal_mode")
     }
     found["free_pages"] = conn.execute("PRAGMA freelist_count").fetchone()[0]
     found.update(integrity=None, indexes=(), broken_links=(), sessions=0, messages=0)

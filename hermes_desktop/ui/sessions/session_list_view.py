@@ -229,11 +229,6 @@ class SessionListView(QTableView):
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(place if place is not None else self._middle_of(index))
 
-    def close_menu(self) -> None:
-        """Close the context menu, if one is open."""
-        if self._menu is not None:
-            self._menu.close()
-
     def _colour(self) -> None:
         """Hide the view's own selection color; the delegate draws the selection."""
         palette = QPalette(QApplication.palette())

@@ -7,8 +7,6 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QLineEdit,
-    QMenu,
     QVBoxLayout,
     QWidget,
 )
@@ -118,11 +116,6 @@ class SessionPane(QWidget):
         return self._hits
 
     @property
-    def filter_field(self) -> QLineEdit:
-        """The field above the list."""
-        return self._filter
-
-    @property
     def selected_session(self) -> SessionSummary | None:
         """The session that is selected, in either list."""
         return self._view.selected_session or self._fold.view.selected_session
@@ -167,11 +160,6 @@ class SessionPane(QWidget):
         else:
             return False
         return True
-
-    def ask_now(self, text: str) -> None:
-        """Filter by a text without waiting for a pause in typing."""
-        self._filter.setText(text)
-        self._ask_filtered(after_ms=0)
 
     def show_as_open(self, session_id: str) -> None:
         """Select the session that the page shows; "" selects none."""
@@ -349,7 +337,3 @@ class SessionPane(QWidget):
     def show_drafts(self, drafts: Mapping[str, str]) -> None:
         """Show which sessions have an unsent message, by the root of each."""
         self._model.show_drafts(drafts)
-
-    def fill_source_menu(self) -> QMenu:
-        """Fill the menu of sources, with the number of sessions of each, and return it."""
-        return self._sources.fill_menu()

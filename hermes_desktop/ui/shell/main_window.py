@@ -139,15 +139,6 @@ class MainWindow(QMainWindow):
         """The notice strip above the page."""
         return self._notices
 
-    @property
-    def status_strip(self) -> StatusStrip:
-        """The status strip at the bottom."""
-        return self._status
-
-    def run_action(self, name: str) -> None:
-        """Trigger an action by its name in the key map."""
-        self._actions[name].trigger()
-
     def begin(self) -> None:
         """Load the list and the model's name. Call once the loop runs."""
         self._gateway.begin()

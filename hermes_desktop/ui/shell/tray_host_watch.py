@@ -42,11 +42,6 @@ class TrayHostWatch(QObject):
         if self._bus is not None and self._bus.isConnected():
             self._listen(self._bus)
 
-    @property
-    def interval_ms(self) -> int:
-        """The current polling interval."""
-        return self._timer.interval()
-
     def close(self) -> None:
         """Stop watching."""
         self._timer.stop()

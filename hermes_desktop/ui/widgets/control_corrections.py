@@ -46,11 +46,6 @@ class RestingCaret(QObject):
         self._rest.timeout.connect(self._stand_still)
         field.installEventFilter(self)
 
-    @property
-    def resting(self) -> bool:
-        """Whether the caret stands still."""
-        return self._blink_ms > 0
-
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()

@@ -75,11 +75,6 @@ class NoticeStrip(QWidget):
         """The notice that is shown."""
         return self._notices[-1] if self._notices else None
 
-    @property
-    def closes_automatically(self) -> bool:
-        """Whether the notice that is shown closes automatically."""
-        return self._expiry.isActive()
-
     def show_notice(self, notice: Notice) -> None:
         """Show a notice; it replaces one with the same key."""
         if notice.key:

@@ -264,7 +264,3 @@ def _linear(channel: float) -> float:
     if channel <= 0.04045:  # noqa: PLR2004 - the knee of the sRGB curve
         return channel / 12.92
     return float(((channel + 0.055) / 1.055) ** 2.4)
-
-
-LIGHT = make_palette(dark=False)
-DARK = make_palette(dark=True)

@@ -60,7 +60,7 @@ def heads(stage: ChatStage) -> int:
 def carets(stage: ChatStage) -> int:
     """How many places say that a reply is being written."""
     live = [w for w in stage.page.view.messages if isinstance(w, LiveReply) and w.isVisible()]
-    return sum(reply.is_written for reply in live)
+    return sum(reply._stream is not None for reply in live)
 
 
 class Watch:

@@ -36,13 +36,13 @@ async def test_header_and_strip_say_which_model_answered_and_which_is_next(
         await stage.type_and_send("Hello there")
         await stage.until(lambda: "fake-model" in window.page.header.facts.text())
         assert "answered by" not in window.page.header.facts.text()
-        assert window.status_strip.text.endswith("fake-model")
-        assert "next:" not in window.status_strip.text
+        assert window._status.text.endswith("fake-model")
+        assert "next:" not in window._status.text
         config = tmp_path / "config.yaml"
         config.write_text(config.read_text().replace("fake-model", "another-model"))
         await window.page.look_at_settings()
         assert "answered by fake-model" in window.page.header.facts.text()
-        assert window.status_strip.text.endswith("next: another-model")
+        assert window._status.text.endswith("next: another-model")
 
 
 async def test_an_earlier_check_never_replaces_a_later_one(
@@ -68,7 +68,7 @@ async def test_an_earlier_check_never_replaces_a_later_one(
         await window.page.look_at_settings()
         late.set()
         await first
-        assert window.status_strip.text.endswith("next: another-model")
+        assert window._status.text.endswith("next: another-model")
 
 
 async def test_who_answers_is_said_with_the_reply(tmp_path: Path, theme: Theme) -> None:

@@ -54,18 +54,18 @@ async def test_started_paused_and_stopped_from_the_page(qapp, theme, tmp_path: P
         window.show_platforms()
         page = window.gateway.page
         press(page.card.buttons["start"])
-        await stage.until(lambda: "Gateway running · Telegram" in window.status_strip.text)
+        await stage.until(lambda: "Gateway running · Telegram" in window._status.text)
         await stage.until(page.list.isVisible)
         assert page.list.selected.state == "connected"
         press(page.list.pause)
         await stage.until(page.list.resume.isVisible)
-        assert "Telegram paused" in window.status_strip.text
+        assert "Telegram paused" in window._status.text
         press(page.list.resume)
         await stage.until(lambda: page.list.selected.state == "connected")
         stage.chat.say("hello", chat="c1", user="u1")
         await stage.until(lambda: stage.chat.texts("c1") and not window.gateway.replies.count)
         press(page.card.buttons["stop"])
-        await stage.until(lambda: "Gateway stopped" in window.status_strip.text)
+        await stage.until(lambda: "Gateway stopped" in window._status.text)
         assert stage.host.state == "stopped"
 
 
@@ -79,7 +79,7 @@ async def test_how_long_ago_a_platform_was_heard_of_is_always_true(
         stage.chat.say("hello", chat="c1", user="u1")
         await stage.until(lambda: stage.host.look().platforms[0].last_heard_at > heard)
         window.gateway.refresh()
-        assert "Telegram just now" in window.status_strip.text
+        assert "Telegram just now" in window._status.text
 
 
 async def test_a_running_reply_is_named_before_the_gateway_stops(
@@ -95,7 +95,7 @@ async def test_a_running_reply_is_named_before_the_gateway_stops(
         asked = question()
         assert "“a long story” – Telegram" in asked.accessibleDescription()
         press(asked.agree)
-        await stage.until(lambda: "waiting for 1 reply" in window.status_strip.text)
+        await stage.until(lambda: "waiting for 1 reply" in window._status.text)
         window.gateway.commands.run("hurry")
         await stage.reach("stopped")
 

@@ -43,14 +43,14 @@ def words(pane) -> set[str]:
 
 
 async def test_one_character_searches_titles_only(qtbot, pane, finder) -> None:
-    qtbot.keyClicks(pane.filter_field, "7")
+    qtbot.keyClicks(pane._filter, "7")
     await asyncio.sleep(0.4)
     assert finder.queries == []
     assert not pane.hits.isVisible()
 
 
 async def test_a_pause_in_the_typing_starts_one_search(qtbot, pane, finder) -> None:
-    qtbot.keyClicks(pane.filter_field, "session 5")
+    qtbot.keyClicks(pane._filter, "session 5")
     await until(lambda: pane.hits.state == "found")
     assert [query.text for query in finder.queries] == ["session 5"]
     assert finder.queries[0].order == "newest"
@@ -64,11 +64,11 @@ async def test_a_pause_in_the_typing_starts_one_search(qtbot, pane, finder) -> N
 
 async def test_hits_come_as_a_stream_and_more_typing_ends_it(qtbot, pane, finder) -> None:
     finder.go.clear()
-    qtbot.keyClicks(pane.filter_field, "walrus")
+    qtbot.keyClicks(pane._filter, "walrus")
     await until(lambda: finder.queries)
     await until(pane.hits.line.isVisible)
     before = finder.cancelled
-    qtbot.keyClicks(pane.filter_field, "es")
+    qtbot.keyClicks(pane._filter, "es")
     assert finder.cancelled > before
     assert not pane.hits.line.isVisible()
     finder.go.set()
@@ -81,13 +81,13 @@ async def test_keys_lead_through_titles_and_hits_and_back(qtbot, pane, finder) -
     chosen: list = []
     pane.hit_chosen.connect(chosen.append)
     pane.focus_filter()
-    qtbot.keyClicks(pane.filter_field, "session 5")
+    qtbot.keyClicks(pane._filter, "session 5")
     await until(lambda: len(pane.hits.model.hits) == 35)
-    qtbot.keyClick(pane.filter_field, Qt.Key.Key_Down)
+    qtbot.keyClick(pane._filter, Qt.Key.Key_Down)
     assert pane.view.hasFocus()
     assert pane.view.selected_session.title == "Session 5"
     qtbot.keyClick(pane.view, Qt.Key.Key_Up)
-    assert pane.filter_field.hasFocus()
+    assert pane._filter.hasFocus()
     pane.view.focus_last()
     qtbot.keyClick(pane.view, Qt.Key.Key_Down)
     assert pane.hits.list.hasFocus()
@@ -99,9 +99,9 @@ async def test_keys_lead_through_titles_and_hits_and_back(qtbot, pane, finder) -
     assert pane.view.hasFocus()
     pane.hits.focus_first()
     assert pane.step_back()
-    assert pane.filter_field.hasFocus()
+    assert pane._filter.hasFocus()
     assert pane.step_back()
-    assert pane.filter_field.text() == ""
+    assert pane._filter.text() == ""
     assert not pane.hits.isVisible()
     assert not pane.step_back()
 
@@ -109,11 +109,11 @@ async def test_keys_lead_through_titles_and_hits_and_back(qtbot, pane, finder) -
 async def test_without_titles_the_hits_have_the_room(qtbot, pane, finder) -> None:
     chosen: list = []
     pane.hit_chosen.connect(chosen.append)
-    qtbot.keyClicks(pane.filter_field, "walrus")
+    qtbot.keyClicks(pane._filter, "walrus")
     await until(lambda: len(pane.hits.model.hits) == 35)
     assert "No titles match." in words(pane)
     assert not pane.view.isVisible()
-    qtbot.keyClick(pane.filter_field, Qt.Key.Key_Return)
+    qtbot.keyClick(pane._filter, Qt.Key.Key_Return)
     assert pane.hits.list.hasFocus()
     where = pane.hits.list.visualRect(pane.hits.model.index(2, 0)).center()
     qtbot.mouseClick(pane.hits.list.viewport(), Qt.MouseButton.LeftButton, pos=where)
@@ -121,15 +121,15 @@ async def test_without_titles_the_hits_have_the_room(qtbot, pane, finder) -> Non
 
 
 async def test_enter_does_not_wait_for_the_pause(qtbot, pane, finder) -> None:
-    qtbot.keyClicks(pane.filter_field, "walrus")
-    qtbot.keyClick(pane.filter_field, Qt.Key.Key_Return)
+    qtbot.keyClicks(pane._filter, "walrus")
+    qtbot.keyClick(pane._filter, Qt.Key.Key_Return)
     await asyncio.sleep(0)
     assert len(finder.queries) == 1
 
 
 async def test_nothing_anywhere_says_so_and_offers_the_way_back(qtbot, pane, finder) -> None:
     finder.hits.clear()
-    qtbot.keyClicks(pane.filter_field, "zebra")
+    qtbot.keyClicks(pane._filter, "zebra")
     await until(lambda: "No results." in words(pane))
     assert "No title or message contains “zebra”." in words(pane)
     assert not pane.hits.isVisible()
@@ -142,31 +142,31 @@ async def test_nothing_anywhere_says_so_and_offers_the_way_back(qtbot, pane, fin
 
 async def test_titles_alone_keep_the_room(qtbot, pane, finder) -> None:
     finder.hits.clear()
-    qtbot.keyClicks(pane.filter_field, "session 5")
+    qtbot.keyClicks(pane._filter, "session 5")
     await until(lambda: pane.hits.state == "nothing")
     assert "No messages match." in words(pane)
     await until(lambda: pane.view.height() > pane.height() // 2)
 
 
 async def test_best_match_and_source_ask_again(qtbot, pane, finder) -> None:
-    qtbot.keyClicks(pane.filter_field, "walrus")
+    qtbot.keyClicks(pane._filter, "walrus")
     await until(lambda: pane.hits.state == "found")
     pane.hits.best.click()
     await until(lambda: len(finder.queries) == 2)
     assert finder.queries[1].order == "best"
-    menu = pane.fill_source_menu()
+    menu = pane._sources.fill_menu()
     next(a for a in menu.actions() if a.text().startswith("Telegram")).trigger()
     await until(lambda: len(finder.queries) == 3)
     assert tuple(finder.queries[2].sources) == ("telegram",)
 
 
 async def test_messages_are_found_where_the_list_looks(qtbot, pane, finder) -> None:
-    qtbot.keyClicks(pane.filter_field, "walrus")
+    qtbot.keyClicks(pane._filter, "walrus")
     await until(lambda: pane.hits.state == "found")
-    menu = pane.fill_source_menu()
+    menu = pane._sources.fill_menu()
     next(a for a in menu.actions() if a.text().startswith("Archived")).trigger()
     await until(lambda: len(finder.queries) == 2)
-    menu = pane.fill_source_menu()
+    menu = pane._sources.fill_menu()
     next(a for a in menu.actions() if a.text().startswith("All sources")).trigger()
     await until(lambda: len(finder.queries) == 3)
     assert [query.archived for query in finder.queries] == [False, True, False]
@@ -175,7 +175,7 @@ async def test_messages_are_found_where_the_list_looks(qtbot, pane, finder) -> N
 
 async def test_more_hits_come_behind_those_that_are_there(qtbot, pane, finder) -> None:
     finder.hits = [hit(n) for n in range(130)]
-    qtbot.keyClicks(pane.filter_field, "walrus")
+    qtbot.keyClicks(pane._filter, "walrus")
     await until(pane.hits.more.isVisible)
     assert len(pane.hits.model.hits) == FIRST_HITS
     bar = pane.hits.list.verticalScrollBar()
@@ -192,11 +192,11 @@ async def test_a_failure_is_told_and_typing_goes_on(qtbot, pane, finder, bus) ->
     notices: list[Notice] = []
     bus.subscribe(Notice, notices.append)
     finder.error = BusyError("Another program keeps the history locked.", "", "Try again.")
-    qtbot.keyClicks(pane.filter_field, "walrus")
+    qtbot.keyClicks(pane._filter, "walrus")
     await until(lambda: pane.hits.state == "failed")
     assert [n.title for n in notices] == ["Another program keeps the history locked."]
     finder.error = None
-    qtbot.keyClicks(pane.filter_field, "es")
+    qtbot.keyClicks(pane._filter, "es")
     await until(lambda: pane.hits.state == "found")
 
 
@@ -204,7 +204,7 @@ async def test_archived_sessions_have_a_place_in_the_menu(pane, catalog) -> None
     catalog.change(catalog.rows[3].id, archived=True)
     pane.reload()
     await until(lambda: pane.view.model().session_count == 59)
-    menu = pane.fill_source_menu()
+    menu = pane._sources.fill_menu()
     entry = next(a for a in menu.actions() if a.text() == "Archived (1)")
     entry.trigger()
     await until(lambda: pane.view.model().session_count == 1)

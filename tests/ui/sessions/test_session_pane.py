@@ -61,7 +61,7 @@ async def test_typing_asks_once_after_a_pause(qtbot, pane, catalog) -> None:
     pane.reload()
     await shown(pane, catalog)
     catalog.queries.clear()
-    qtbot.keyClicks(pane.filter_field, "session 5")
+    qtbot.keyClicks(pane._filter, "session 5")
     titles = await shown(pane, catalog)
     assert len(catalog.queries) == 1
     assert set(titles) == {"Session 5", *(f"Session {n}" for n in range(50, 60))}
@@ -73,7 +73,7 @@ async def test_typing_asks_once_after_a_pause(qtbot, pane, catalog) -> None:
 async def test_nothing_found_offers_the_way_back(qtbot, pane, catalog) -> None:
     pane.reload()
     await shown(pane, catalog)
-    pane.filter_field.setText("no such thing")
+    pane._filter.setText("no such thing")
 
     def words() -> set[str]:
         return {label.text() for label in pane.findChildren(QLabel) if label.isVisible()}
@@ -85,7 +85,7 @@ async def test_nothing_found_offers_the_way_back(qtbot, pane, catalog) -> None:
     assert button.text() == "Clear search"
     button.click()
     await until(pane.view.isVisible)
-    assert pane.filter_field.text() == ""
+    assert pane._filter.text() == ""
 
 
 @pytest.mark.asyncio
@@ -151,7 +151,7 @@ async def test_a_filter_that_hides_the_open_session_only_hides_it(pane, catalog)
     pane.reload()
     await shown(pane, catalog)
     pane.show_as_open(catalog.rows[7].id)
-    pane.filter_field.setText("session 8")
+    pane._filter.setText("session 8")
     await shown(pane, catalog)
     assert pane.view.selected_session is None
     pane.clear_filter()
@@ -188,7 +188,7 @@ async def test_rows_stay_while_a_menu_stands_over_them(pane, catalog, bus, qtbot
     bus.publish(SessionsChanged(reload_all=True))
     await asyncio.sleep(0.4)
     assert pane.view.model().row_of_session(catalog.rows[40].id) > 2
-    pane.view.close_menu()
+    pane.view._menu.close()
     await until(lambda: pane.view.model().row_of_session(catalog.rows[40].id) == 1)
 
 
@@ -236,7 +236,7 @@ async def test_renaming_in_place(qtbot, pane, catalog) -> None:
 async def test_sources_narrow_the_list(pane, catalog) -> None:
     pane.reload()
     await shown(pane, catalog)
-    menu = pane.fill_source_menu()
+    menu = pane._sources.fill_menu()
     texts = [action.text() for action in menu.actions() if action.text()]
     assert texts[0] == "All sources (72)"
     telegram = next(action for action in menu.actions() if action.text().startswith("Telegram"))

@@ -36,11 +36,11 @@ async def test_key_rail_and_escape(home, theme) -> None:
     async with WindowStage(home, theme) as stage:
         window = stage.window
         assert window.settings.view is None
-        window.run_action("show_settings")
+        window._actions["show_settings"].trigger()
         await stage.until(lambda: window.settings.shows and window.settings.view.ready)
         rail = window.findChild(type(window._rail))
         assert rail.settings_button.isChecked()
-        window.run_action("escape")
+        window._actions["escape"].trigger()
         assert not window.settings.shows
         assert rail.sessions_button.isChecked()
         QTest.mouseClick(rail.settings_button, Qt.MouseButton.LeftButton)

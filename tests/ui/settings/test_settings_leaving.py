@@ -39,7 +39,7 @@ class Leaving(WindowStage):
 async def test_save_and_quit(home, theme) -> None:
     async with Leaving(home, theme) as stage:
         await stage.fill_in()
-        stage.window.run_action("quit")
+        stage.window._actions["quit"].trigger()
         question = await stage.question()
         assert "1 change to the settings is not saved" in question.text()
         assert stage.quits == 0
@@ -52,12 +52,12 @@ async def test_save_and_quit(home, theme) -> None:
 async def test_quit_without_saving_or_not_at_all(home, theme) -> None:
     async with Leaving(home, theme) as stage:
         await stage.fill_in()
-        stage.window.run_action("quit")
+        stage.window._actions["quit"].trigger()
         await stage.answer(
             (await stage.question()).button(UnsavedChangesDialog.StandardButton.Cancel)
         )
         assert stage.quits == 0
-        stage.window.run_action("quit")
+        stage.window._actions["quit"].trigger()
         await stage.answer((await stage.question()).leave)
         assert stage.quits == 1
         assert DAYS not in (home / "config.yaml").read_text()
@@ -67,7 +67,7 @@ async def test_quit_without_saving_or_not_at_all(home, theme) -> None:
 async def test_what_cannot_be_saved_keeps_the_program(home, theme) -> None:
     async with Leaving(home, theme) as stage:
         await stage.fill_in("many")
-        stage.window.run_action("quit")
+        stage.window._actions["quit"].trigger()
         await stage.answer((await stage.question()).save)
         assert stage.quits == 0
         assert stage.view.page_name == "sessions"
@@ -77,7 +77,7 @@ async def test_what_cannot_be_saved_keeps_the_program(home, theme) -> None:
 async def test_asked_twice_it_ends_and_with_nothing_pending_at_once(home, theme) -> None:
     async with Leaving(home, theme) as stage:
         await stage.fill_in()
-        stage.window.run_action("quit")
+        stage.window._actions["quit"].trigger()
         question = await stage.question()
         stage.window.want_to_quit()
         assert stage.quits == 1
@@ -91,7 +91,7 @@ async def test_asked_twice_it_ends_and_with_nothing_pending_at_once(home, theme)
 async def test_another_page_and_back_keeps_what_was_filled_in(home, theme) -> None:
     async with Leaving(home, theme) as stage:
         await stage.fill_in()
-        stage.window.run_action("focus_list")
+        stage.window._actions["focus_list"].trigger()
         assert stage.window._rail.settings_button.needs
         stage.window.show_settings()
         assert stage.view.draft.edits[DAYS].value == 45

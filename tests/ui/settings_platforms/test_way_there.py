@@ -41,6 +41,6 @@ async def test_from_a_setting_that_makes_no_sense_to_its_field_and_back(home, th
         view.draft.give("agent.max_turns", "90")
         view.saving.save()
         await stage.until(lambda: not view.draft.edits and not view.controller.busy)
-        stage.window.run_action("focus_composer")
+        stage.window._actions["focus_composer"].trigger()
         await stage.until(lambda: not reason.isVisible())
         assert stage.window.page.composer.field.isEnabled()

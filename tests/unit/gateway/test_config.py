@@ -113,16 +113,7 @@ def test_platform_settings_come_together_from_their_places() -> None:
     telegram = config.platforms[Platform.TELEGRAM]
     assert (telegram.enabled, telegram.token) == (True, "t")
     assert (telegram.extra["a"], telegram.extra["b"]) == (1, 2)
-    assert telegram.allow_from == {"12", "34"}
     assert list(config.platforms) == [Platform.TELEGRAM]
-
-
-@pytest.mark.parametrize(
-    ("listed", "expected"),
-    [("1, 2,", {"1", "2"}), (["*"], {"*"}), (7, {"7"}), (None, set()), ([], set())],
-)
-def test_an_allow_list_may_be_text_or_list(listed: object, expected: set[str]) -> None:
-    assert PlatformConfig(extra={"allow_from": listed}).allow_from == expected
 
 
 def test_a_broken_home_channel_is_none() -> None:

@@ -218,13 +218,13 @@ def test_variables_of_the_platforms() -> None:
         WEBHOOK_PORT="port",
     )
     platforms = config.config.platforms
-    assert config.config.get_home_channel(Platform.TELEGRAM) == HomeChannel(
+    assert platforms[Platform.TELEGRAM].home_channel == HomeChannel(
         Platform.TELEGRAM, "5", "Hall", "3"
     )
     assert not platforms[Platform.TELEGRAM].enabled
     assert platforms[Platform.TELEGRAM].reply_to_mode == "all"
     assert platforms[Platform.MATRIX].extra["encryption"] is True
-    assert config.config.get_home_channel(Platform.MATRIX).chat_id == "!r"
+    assert platforms[Platform.MATRIX].home_channel.chat_id == "!r"
     assert platforms[Platform.API_SERVER].extra == {
         "key": "k",
         "port": 99,
@@ -238,7 +238,6 @@ def test_variables_of_the_platforms() -> None:
         Platform.MATRIX,
         Platform.WEBHOOK,
     ]
-    assert config.config.get_home_channel(Platform.SIGNAL) is None
     assert "pw" not in repr(config.config)
 
 
@@ -258,21 +257,6 @@ def test_variables_of_the_reset_policy() -> None:
     loaded = load(data, SESSION_IDLE_MINUTES="0", SESSION_RESET_HOUR="24")
     assert len(loaded.warnings) == 2
     assert loaded.config.default_reset_policy.at_hour == 3
-
-
-def test_strangers_and_notices() -> None:
-    data = {
-        "unauthorized_dm_behavior": "ignore",
-        "slack": {"unauthorized_dm_behavior": "pair", "notice_delivery": "Private"},
-    }
-    config = load(data).config
-    assert config.get_unauthorized_dm_behavior(Platform.TELEGRAM) == "ignore"
-    assert config.get_unauthorized_dm_behavior(Platform.SLACK) == "pair"
-    assert config.get_notice_delivery(Platform.SLACK) == "private"
-    assert config.get_notice_delivery(Platform.TELEGRAM) == "public"
-    assert GatewayConfig().get_unauthorized_dm_behavior(Platform.EMAIL) == "ignore"
-    own = load({"email": {"unauthorized_dm_behavior": "pair"}}).config
-    assert own.get_unauthorized_dm_behavior(Platform.EMAIL) == "pair"
 
 
 @pytest.mark.parametrize(

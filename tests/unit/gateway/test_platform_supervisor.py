@@ -499,6 +499,12 @@ async def test_the_token_is_taken_before_connecting_and_given_back() -> None:
 # Sleep
 
 
+def look_for_sleep(supervisor: PlatformSupervisor) -> None:
+    gap = supervisor._sleep_watch.look()
+    if gap is not None:
+        supervisor._woke(gap)
+
+
 @pytest.mark.asyncio
 async def test_after_sleep_every_server_is_asked_and_what_was_missed_is_said() -> None:
     world = World(answers={TELEGRAM: ["yes", "yes"]})
@@ -506,14 +512,14 @@ async def test_after_sleep_every_server_is_asked_and_what_was_missed_is_said() -
         world.clock.advance(5)
         world.boot += 3 * 3600.0
         world.alive = False
-        supervisor.look_for_sleep()
+        look_for_sleep(supervisor)
         [notice] = world.notices
         assert notice.title.startswith("Asleep from ")
         assert notice.detail == "Messages that the server kept are fetched: telegram."
         await until(lambda: len(world.made) == 2)
         await becomes(supervisor, "connected")
         assert world.probes == 1
-        supervisor.look_for_sleep()
+        look_for_sleep(supervisor)
         assert len(world.notices) == 1
 
 
@@ -522,7 +528,7 @@ async def test_a_server_that_answers_after_sleep_is_kept() -> None:
     world = World()
     async with world.supervised() as supervisor:
         world.boot += 60.0
-        supervisor.look_for_sleep()
+        look_for_sleep(supervisor)
         await until(lambda: world.probes == 1)
         supervisor.network_changed()
         await until(lambda: world.probes == 2)
@@ -536,7 +542,7 @@ async def test_waking_tries_at_once_what_waited() -> None:
     async with world.supervised() as supervisor:
         await becomes(supervisor, "retrying")
         world.boot += 60.0
-        supervisor.look_for_sleep()
+        look_for_sleep(supervisor)
         await until(lambda: len(world.attempts) == 2)
 
 

@@ -58,7 +58,7 @@ def test_the_home_channel_is_set_and_unset_where_the_gateway_looks(tmp_path: Pat
     assert platforms.set_home("telegram", " -100 ") == "5"
     assert (tmp_path / ".env").read_text() == "A=1\nTELEGRAM_HOME_CHANNEL=-100\n"
     config = load_gateway_config(HermesPaths(tmp_path, tmp_path), {}).config
-    found = config.get_home_channel(Platform.TELEGRAM)
+    found = config.platforms[Platform.TELEGRAM].home_channel
     assert found is not None
     assert found.chat_id == "-100"
     platforms.set_home("telegram", "")

@@ -9,8 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_desktop.settings.config_file import parse_config
-from hermes_desktop.settings.config_patch import CannotPatchError, Edit, patch_text, value_at
-from hermes_desktop.settings.yaml_tree import Node, parse_tree
+from hermes_desktop.settings.config_patch import (
+    CannotPatchError,
+    Edit,
+    PatchResult,
+    patch_config,
+    value_at,
+)
+from hermes_desktop.settings.yaml_tree import ConfigText, Node, parse_tree
 from hermes_desktop.settings.yaml_values import same
 from tests.fakes.config_corpus import corpus
 
@@ -18,12 +24,16 @@ FILE = Path("/home/me/.hermes/config.yaml")
 CORPUS = dict(corpus())
 
 
+def patched(text: str, edits: list[Edit]) -> PatchResult:
+    return patch_config(ConfigText(text, FILE), edits)
+
+
 def change(text: str, key: str, value: Any) -> str:
-    return patch_text(text, [Edit(tuple(key.split(".")), value)], FILE).text
+    return patched(text, [Edit(tuple(key.split(".")), value)]).text
 
 
 def unset(text: str, key: str) -> str:
-    return patch_text(text, [Edit(tuple(key.split(".")), remove=True)], FILE).text
+    return patched(text, [Edit(tuple(key.split(".")), remove=True)]).text
 
 
 @pytest.mark.parametrize(
@@ -113,7 +123,7 @@ def test_what_cannot_be_changed_alone_is_refused_with_its_line(
 
 
 def test_a_key_that_stands_twice_is_changed_where_it_counts_and_said() -> None:
-    done = patch_text("a: 1\nb: 1\na: 2\n", [Edit(("a",), 3)], FILE)
+    done = patched("a: 1\nb: 1\na: 2\n", [Edit(("a",), 3)])
     assert done.text == "a: 1\nb: 1\na: 3\n"
     assert done.notes == ("“a” occurs 2 times (lines 1, 3); the last one is used.",)
     with pytest.raises(CannotPatchError, match="occurs twice"):
@@ -177,7 +187,7 @@ def test_any_changes_keep_the_rest(name: str, edits: list[Edit]) -> None:
     for edit in edits:
         before = parse_config(text, FILE)
         try:
-            changed = patch_text(text, [edit], FILE).text
+            changed = patched(text, [edit]).text
         except CannotPatchError:
             continue
         after = parse_config(changed, FILE)

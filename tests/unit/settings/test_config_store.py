@@ -9,7 +9,8 @@ from hermes_desktop.core.errors import BusyError, ConfigError, RefusedError
 from hermes_desktop.settings.config_patch import Edit
 from hermes_desktop.settings.config_store import ChangedElsewhereError, ConfigStore, Seen
 from hermes_desktop.settings.safe_replacement import SharedFile
-from hermes_desktop.settings.secret_masking import is_secret_key, masked, remove_values
+from hermes_desktop.settings.secret_masking import is_secret_key, masked_config, remove_values
+from hermes_desktop.settings.yaml_tree import ConfigText
 from tests.fakes.clock import MovableClock
 
 BEFORE = "a: 1\nb:\n  c: 2\n"
@@ -167,6 +168,9 @@ def test_secrets_are_known_by_their_names(name: str, secret: bool) -> None:
 
 
 def test_hidden_in_any_shape() -> None:
+    def masked(text: str) -> str:
+        return masked_config(ConfigText(text, Path()))
+
     text = "a: {token: abc, x: 1}\nb:\n- api_key: 'def'\n- key: ${REF}\n"
     assert masked(text) == "a: {token: [secret], x: 1}\nb:\n- api_key: [secret]\n- key: ${REF}\n"
     assert masked("h: Bearer abcdefghijkl # x\n") == "h: Bearer ab…[secret] # x\n"

@@ -4,8 +4,6 @@ import pytest
 
 from hermes_desktop.ui.widgets.notice_presenter import level_colour, strip_colour
 from hermes_desktop.ui.widgets.theme import (
-    DARK,
-    LIGHT,
     TEXT_CONTRAST,
     Palette,
     contrast,
@@ -14,6 +12,7 @@ from hermes_desktop.ui.widgets.theme import (
     qt_palette,
 )
 
+LIGHT, DARK = make_palette(dark=False), make_palette(dark=True)
 PALETTES = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 
 

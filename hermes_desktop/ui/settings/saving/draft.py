@@ -97,11 +97,6 @@ class Draft(QObject):
         """Settings that block saving: the value is invalid, or it was also changed elsewhere."""
         return [key for key, edit in self._edits.items() if edit.problem or self.in_conflict(key)]
 
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is a step to undo."""
-        return bool(self._past)
-
     def value_of(self, key: str) -> Any:
         """Return the value that takes effect on saving; the current one if the edit is invalid."""
         view, edit = self._views[key], self._edits.get(key)

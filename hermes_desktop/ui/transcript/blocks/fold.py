@@ -78,10 +78,6 @@ class FoldButton(QAbstractButton):
         """The height of the line in pixels."""
         return max(_LEAST_LINE, QFontMetrics(self._look.caption_font).height() + 4)
 
-    def shown_texts(self) -> list[str]:
-        """Return the pieces of the line from its leading edge, as elided for its width."""
-        return [text for _, _, text in self._pieces()]
-
     def _name(self) -> None:
         state = "expanded" if self.isChecked() else "collapsed"
         self.setAccessibleName(f"{self._words.spoken or self._words.name}, {state}")

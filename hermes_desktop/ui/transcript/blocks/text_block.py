@@ -114,7 +114,7 @@ class SelectableText(QTextBrowser):
         self.menu_wanted.emit(event.globalPos())
 
     @override
-    def scrollContentsBy(self, dx: int, dy: int) -> None:
+    def scrollContentsBy(self, _dx: int, _dy: int) -> None:
         """Do not scroll, because the whole text is always visible."""
 
     @override

@@ -65,11 +65,6 @@ class LiveReply(MessageWidget):
         """Whether it has any text or reasoning."""
         return bool(self.text.strip() or self.thinking.strip())
 
-    @property
-    def is_written(self) -> bool:
-        """Whether more of it may arrive; a caret shows that."""
-        return self._stream is not None
-
     def add_note(self, text: str) -> None:
         """Add a note below the reply, for as long as it is shown."""
         self.add_row(caption(one_line(text, 300), self.look), gap=4)
