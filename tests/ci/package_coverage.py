@@ -1,9 +1,9 @@
 """A comparison of the coverage of each package with its minimum.
 
-``python -m tests.ci.package_coverage`` runs the unit tests under coverage, or reads a given report
-of ``coverage json``, and reads the table ``[tool.package-coverage]`` of pyproject.toml. It prints
-the figure of each package and fails if one is below its minimum, if a package has no minimum, or if
-the report lacks one. The files directly in ``hermes_desktop`` count as the package
+``python -m tests.ci.package_coverage`` runs the quick unit tests under coverage, or reads a given
+report of ``coverage json``. It prints the figure of each package, and fails if one is below its
+minimum in the table ``[tool.package-coverage]`` of pyproject.toml, if a package has no minimum, or
+if the report lacks one. The files directly in ``hermes_desktop`` count as the package
 ``hermes_desktop``. Lines that only a child process runs count as not covered.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from tests.ci.readme_lines import CHECKOUT
 
 ROOT = "hermes_desktop"
-MEASURED = ("tests/unit",)
+MEASURED = ("tests/unit", "-q", "-n", "2", "-m", "not needs and not slow", "--cov")
 _REPORT = CHECKOUT / ".ci" / "out" / "coverage.json"
 
 
@@ -85,9 +85,9 @@ def figures(measured: Mapping[str, Lines], least: Mapping[str, int]) -> str:
 
 def measure() -> int:
     """Run the tests, write the report, and return pytest's exit code."""
+    _REPORT.parent.mkdir(parents=True, exist_ok=True)
     _REPORT.unlink(missing_ok=True)
-    options = ["-q", "-n", "2", "-m", "not needs", "--cov", f"--cov-report=json:{_REPORT}"]
-    command = [sys.executable, "-m", "pytest", *options, *MEASURED]
+    command = [sys.executable, "-m", "pytest", *MEASURED, f"--cov-report=json:{_REPORT}"]
     return subprocess.run(command, cwd=CHECKOUT, check=False).returncode
 
 

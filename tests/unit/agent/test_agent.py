@@ -231,6 +231,7 @@ def test_history_stays_in_memory_and_equals_the_store(db: SessionDB, model: Scri
     ] == [True, True]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.text(), st.text()), min_size=1, max_size=4))
 @settings(max_examples=25, deadline=None)
 def test_reading_again_gives_the_same_request(

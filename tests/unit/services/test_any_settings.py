@@ -62,6 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("homes")
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(name=st.sampled_from(sorted(CORPUS)), wanted=st.lists(changes(), min_size=1, max_size=6))
 def test_any_settings_change_only_their_lines(

@@ -123,6 +123,7 @@ def test_what_nobody_used_for_long_goes_once_in_a_while(stage: Stage) -> None:
     assert stage.upkeep.do()["skipped"]
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_it_is_done_a_minute_after_the_start_and_then_as_often_as_is_set(
     stage: Stage,

@@ -277,6 +277,7 @@ async def test_a_version_comes_back_and_is_announced(stage: Stage) -> None:
     assert "max_turns: 2" in stage.paths.config_yaml.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_every_setting_can_be_set_is_read_back_and_can_be_unset(stage: Stage) -> None:
     samples = {"yes_no": True, "whole_number": 5, "number": 2.5, "text": "x", "texts": ["1", "on"]}

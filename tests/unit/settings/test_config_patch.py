@@ -180,6 +180,7 @@ EDITS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(name=st.sampled_from(sorted(CORPUS)), edits=st.lists(EDITS, min_size=1, max_size=6))
 def test_any_changes_keep_the_rest(name: str, edits: list[Edit]) -> None:

@@ -57,6 +57,7 @@ def test_order_pages_and_total(db: SessionDB, clock: MovableClock) -> None:
     assert len(index) == 3
 
 
+@pytest.mark.slow
 def test_first_page_before_the_index_is_built(db: SessionDB, clock: MovableClock) -> None:
     assert ActivityIndex(db).first_page().keys == ()
     for number in range(30):

@@ -116,6 +116,7 @@ from hermes_desktop.state import SesionDB
 """
 
 
+@pytest.mark.slow
 def test_mypy_refuses_wrong_calls(tmp_path: Path) -> None:
     (tmp_path / "calls.py").write_text(MISTAKES)
     root = Path(__file__).parents[3]

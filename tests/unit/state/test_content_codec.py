@@ -44,6 +44,7 @@ def test_lone_surrogates_are_replaced_and_pairs_joined() -> None:
     assert clean_text("\ud83d\ude00") == "😀"
 
 
+@pytest.mark.slow
 @given(st.lists(JSON_VALUES) | st.dictionaries(CLEAN_TEXT, JSON_VALUES))
 def test_structured_content_comes_back(content: object) -> None:
     stored = encode_content(content)

@@ -123,6 +123,7 @@ def test_pages_and_limit(db: SessionDB) -> None:
     assert not search(db, "word", limit=30)[0].more
 
 
+@pytest.mark.slow
 def test_filters_that_leave_little_are_filled_from_further_down(db: SessionDB) -> None:
     db.create_session("rare", "slack")
     db.create_session("many", "cli")

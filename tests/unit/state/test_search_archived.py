@@ -76,6 +76,7 @@ def test_a_segment_alone_is_not_put_away(db: SessionDB) -> None:
     assert found(db, "walrus", archived=True) == set()
 
 
+@pytest.mark.slow
 def test_pages_are_filled_from_further_down(db: SessionDB) -> None:
     for name in ("away", "here"):
         db.create_session(name, "cli")

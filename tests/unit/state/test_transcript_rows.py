@@ -121,6 +121,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=40,
     deadline=None,

@@ -161,6 +161,7 @@ def test_a_long_table_is_cut_between_rows() -> None:
     assert [bool(table.header) for table in tables].count(True) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -3,6 +3,7 @@
 import copy
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +75,7 @@ def updates(draw: st.DrawFn) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(updates(), max_size=4))
 def test_they_are_messages_or_nothing(batch: list[dict[str, Any]]) -> None:
