@@ -92,7 +92,7 @@ class Recorder:
             yield
         finally:
             sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type]
+            threading.setprofile(None)
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[MessagePath]:
