@@ -239,7 +239,7 @@ def _speaks_unicode(stream: TextIO | None) -> bool:
     return ((stream and stream.encoding) or "").lower().replace("-", "").startswith("utf")
 
 
-_GAP = 2
+_COLUMN_GAP = 2
 _LEAST_WIDTH = 10
 _GOOD_WIDTH = 24
 MOST_SHOWN = 20
@@ -303,7 +303,7 @@ def _table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> str:
     }
     console = Console(highlight=False, markup=False, emoji=False)
     console.width = max(console.width, _fit(columns, widths, console.width))
-    drawn = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    drawn = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0))
     for place, width in widths.items():
         drawn.add_column(
             columns[place].name,
@@ -324,12 +324,12 @@ def _fit(columns: Sequence[Column], widths: dict[int, int], terminal: int) -> in
     for place in [place for place in widths if columns[place].gives_way]:
         wanted = widths.pop(place)
         for other in [other for other in widths if columns[other].optional]:
-            if terminal - _total(widths) - _GAP >= min(wanted, _GOOD_WIDTH):
+            if terminal - _total(widths) - _COLUMN_GAP >= min(wanted, _GOOD_WIDTH):
                 break
             del widths[other]
-        widths[place] = min(wanted, max(_LEAST_WIDTH, terminal - _total(widths) - _GAP))
+        widths[place] = min(wanted, max(_LEAST_WIDTH, terminal - _total(widths) - _COLUMN_GAP))
     return _total(widths)
 
 
 def _total(widths: dict[int, int]) -> int:
-    return sum(width + _GAP for width in widths.values())
+    return sum(width + _COLUMN_GAP for width in widths.values())

@@ -160,8 +160,8 @@ def _cached(tokens: int) -> str:
     return f" and {tokens:,} from a cache" if tokens else ""
 
 
-_SETTING = "agent.reasoning_effort"
-_SHOW = {"show": True, "hide": False}
+_EFFORT_SETTING = "agent.reasoning_effort"
+_SHOW_WORDS = {"show": True, "hide": False}
 _SPEEDS = frozenset({"normal", "fast", "status"})
 
 
@@ -170,8 +170,8 @@ async def reasoning(context: CommandContext) -> CommandReply:
     flags, rest = take_flags(context.args, "--global")
     word = rest.strip().lower()
     everywhere = "--global" in flags
-    if word in _SHOW:
-        return await _show(context, shown=_SHOW[word], everywhere=everywhere)
+    if word in _SHOW_WORDS:
+        return await _show(context, shown=_SHOW_WORDS[word], everywhere=everywhere)
     if word and word not in EFFORTS and word not in _DEFAULT:
         raise UsageError(
             "That is no level of thinking.",
@@ -206,7 +206,7 @@ async def _tell_thinking(context: CommandContext) -> CommandReply:
 
 async def _choose_everywhere(context: CommandContext, word: str) -> CommandReply:
     value = None if word in _DEFAULT else word
-    await _change_setting(context, _SETTING, value)
+    await _change_setting(context, _EFFORT_SETTING, value)
     if (await context.host.chosen()).get(EFFORT):
         await context.host.choose(EFFORT, "")
     return CommandReply(

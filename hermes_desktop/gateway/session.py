@@ -26,6 +26,15 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+__all__ = [
+    "SessionEntry",
+    "SessionSource",
+    "SessionStore",
+    "build_session_key",
+    "is_shared_session",
+]
+
+
 class SingleFlight(Generic[T]):
     """Merges concurrent calls of the same name. For any thread."""
 
@@ -51,15 +60,6 @@ class SingleFlight(Generic[T]):
         finally:
             with self._lock:
                 del self._flights[name]
-
-
-__all__ = [
-    "SessionEntry",
-    "SessionSource",
-    "SessionStore",
-    "build_session_key",
-    "is_shared_session",
-]
 
 
 @dataclass(frozen=True, slots=True)

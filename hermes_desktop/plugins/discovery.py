@@ -26,7 +26,7 @@ FOREIGN = frozenset(
 )
 """Modules of the ``hermes`` program: they belong to its process, even where they can be found."""
 
-_FORGIVING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+_FORGIVING_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def _is_forgiving(node: ast.Try) -> bool:
     """Return whether a failing import inside is expected."""
     return any(
         handler.type is None
-        or not _FORGIVING.isdisjoint(
+        or not _FORGIVING_ERRORS.isdisjoint(
             each.id for each in ast.walk(handler.type) if isinstance(each, ast.Name)
         )
         for handler in node.handlers

@@ -84,7 +84,7 @@ class Subscribers:
 
 MOST_BYTES = 64 * 1024 * 1024
 """Length limit of a line. A longer one could fill the memory; it is skipped with an error."""
-_PIECE = 256 * 1024
+_READ_BYTES = 256 * 1024
 
 
 class _TooLong:
@@ -108,7 +108,7 @@ def read_lines(
     pieces: list[bytes] = []
     held = 0
     skipping = False
-    while piece := read(_PIECE):
+    while piece := read(_READ_BYTES):
         *whole, rest = piece.split(b"\n")
         for end in whole:
             if not skipping:
@@ -197,9 +197,9 @@ class StreamTransport:
 
 MOST_UNREAD_BYTES = 64 * 1024 * 1024
 """Limit of unread data; a peer beyond it is disconnected, so that others need not wait."""
-_LONGEST_PATH = 107
-_PRIVATE = 0o077
-_CREDENTIALS = struct.Struct("3i")
+_LONGEST_SOCKET_PATH = 107
+_OTHERS_MODE = 0o077
+_PEER_CREDENTIALS = struct.Struct("3i")
 
 
 class SocketTransport:
@@ -304,10 +304,10 @@ class ListeningSocket:
     """
 
     def __init__(self, path: Path) -> None:
-        if len(os.fsencode(path)) > _LONGEST_PATH:
+        if len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
             raise UsageError(
                 "The path of the socket is too long.",
-                f"{path} has more than {_LONGEST_PATH} bytes.",
+                f"{path} has more than {_LONGEST_SOCKET_PATH} bytes.",
                 "Give a shorter one.",
             )
         if not hasattr(socket, "SO_PEERCRED"):
@@ -358,7 +358,7 @@ class ListeningSocket:
 
 def _check_folder(folder: Path) -> None:
     found = folder.stat()
-    if found.st_uid != os.getuid() or found.st_mode & _PRIVATE:
+    if found.st_uid != os.getuid() or found.st_mode & _OTHERS_MODE:
         raise RefusedError(
             "The socket cannot be created in a folder that others can open.",
             f"{folder} belongs to another user, or its permissions are wider than 0700.",
@@ -396,6 +396,6 @@ def _remove_left_over(path: Path) -> None:
 
 def _is_ours(connection: socket.socket) -> bool:
     """Return whether the peer is a process of the same user."""
-    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    _, user, _ = _CREDENTIALS.unpack(found)
+    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER_CREDENTIALS.size)
+    _, user, _ = _PEER_CREDENTIALS.unpack(found)
     return bool(user == os.getuid())

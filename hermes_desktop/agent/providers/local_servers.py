@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PATIENCE_S = 1.0
-_CONTEXT = re.compile(r"^\s*num_ctx\s+(\d+)", re.MULTILINE)
+_NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d+)", re.MULTILINE)
 
 
 def is_local(base_url: str) -> bool:
@@ -67,7 +67,7 @@ def probe_context(choice: ModelChoice) -> int | None:
 def set_context(shown: Mapping[str, Any]) -> int | None:
     """Return the context that Ollama is configured to load a model with, from its ``/api/show``."""
     # Without num_ctx it loads far less than the model supports; how much depends on the machine.
-    set_to = _CONTEXT.search(str(shown.get("parameters") or ""))
+    set_to = _NUM_CTX.search(str(shown.get("parameters") or ""))
     return int(set_to.group(1)) if set_to else None
 
 

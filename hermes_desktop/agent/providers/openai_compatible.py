@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_CUT = "The answer was cut off: it reached the most tokens that it may have."
+_CUT_OFF = "The answer was cut off: it reached the most tokens that it may have."
 _ONLY_THOUGHT = (
     "The model used up all the tokens it may have for thinking. Raise model.max_tokens, or have "
     "it think less."
@@ -99,7 +99,7 @@ class ReplyCheck:
                 yield CallNote(_ONLY_THOUGHT, lasting=True)
                 finished = replace(finished, instead=NO_ANSWER)
             elif self._said and not finished.tool_calls:
-                yield CallNote(_CUT, lasting=True)
+                yield CallNote(_CUT_OFF, lasting=True)
         elif not done and self._insist:
             raise self._failures.empty(thought=bool(self._thinking))
         elif not done and self._thinking:

@@ -101,9 +101,9 @@ def _load(context: ssl.SSLContext, place: Path, named_by: str) -> None:
         raise CertificatesError(f"{named_by} names {place}: {reason}") from error
 
 
-_SECONDS = 3.0
-_NAMES = (b"\x06\x03\x55\x04\x03", b"\x06\x03\x55\x04\x0a")  # common name, organization
-_LONG = 0x80
+_HANDSHAKE_S = 3.0
+_NAME_OIDS = (b"\x06\x03\x55\x04\x03", b"\x06\x03\x55\x04\x0a")  # common name, organization
+_LONG_FORM = 0x80
 
 
 def issuer_of(host: str, port: int) -> str:
@@ -113,7 +113,7 @@ def issuer_of(host: str, port: int) -> str:
     context.verify_mode = ssl.CERT_NONE
     with contextlib.suppress(OSError, ValueError, IndexError):
         with (
-            socket.create_connection((host, port), timeout=_SECONDS) as plain,
+            socket.create_connection((host, port), timeout=_HANDSHAKE_S) as plain,
             context.wrap_socket(plain, server_hostname=host) as secured,
         ):
             certificate = secured.getpeercert(binary_form=True)
@@ -141,7 +141,7 @@ def issuer_in(certificate: bytes) -> str:
         for _, pair in _parts(group):
             name, value = _parts(pair)[:2]
             found[bytes((0x06, len(name[1]))) + name[1]] = value[1].decode("utf-8", "replace")
-    return next((found[each] for each in _NAMES if found.get(each)), "")
+    return next((found[each] for each in _NAME_OIDS if found.get(each)), "")
 
 
 def _parts(data: bytes) -> list[tuple[int, bytes]]:
@@ -151,8 +151,8 @@ def _parts(data: bytes) -> list[tuple[int, bytes]]:
     while at < len(data):
         tag, length = data[at], data[at + 1]
         at += 2
-        if length & _LONG:
-            size = length & ~_LONG
+        if length & _LONG_FORM:
+            size = length & ~_LONG_FORM
             length = int.from_bytes(data[at : at + size])
             at += size
         if at + length > len(data):

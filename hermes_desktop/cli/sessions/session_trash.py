@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_RANGE = re.compile(r"(\d+)-(\d+)")
-_LOOK = "See `hermes-desktop sessions trash list`."
+_NUMBER_RANGE = re.compile(r"(\d+)-(\d+)")
+_SEE_TRASH = "See `hermes-desktop sessions trash list`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +120,12 @@ def named(items: Sequence["TrashItem"], wanted: str) -> list["TrashItem"]:
         raise AmbiguousError(
             f"The trash holds “{text}” more than once.", "", f"Give one of the numbers {numbers}."
         )
-    edges = _RANGE.fullmatch(text)
+    edges = _NUMBER_RANGE.fullmatch(text)
     if not fitting and edges is not None:
         low, high = int(edges[1]), int(edges[2])
         fitting = [item for item in items if low <= item.trash_id <= high]
     if not fitting:
-        raise NotFoundError(f"“{text}” is not in the trash.", "", _LOOK)
+        raise NotFoundError(f"“{text}” is not in the trash.", "", _SEE_TRASH)
     return fitting
 
 

@@ -21,7 +21,7 @@ from hermes_desktop.settings.config_file import read_config
 
 WHY_UNDONE = "`hermes` says that a running gateway does this, but Hermes Desktop cannot do it yet."
 UNDONE_HINT = "To have it done, stop the gateway here and start `hermes gateway run`."
-_NAMED = 3
+_MOST_NAMED = 3
 _LONGEST_NAME = 48
 
 
@@ -79,7 +79,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _named(names: tuple[str, ...], count: int) -> str:
-    shown = [f"“{name}”" for name in names[:_NAMED]]
+    shown = [f"“{name}”" for name in names[:_MOST_NAMED]]
     if more := count - len(shown):
         shown.append(f"{more:,} more")
     return ", ".join(shown)

@@ -145,7 +145,7 @@ def _words(text: str) -> str:
     return flat if len(flat) <= _MOST_WORDS else flat[: _MOST_WORDS - 1] + "…"
 
 
-_REMEMBERED = 1_000
+_MOST_REMEMBERED = 1_000
 
 
 class OwnTurns:
@@ -196,5 +196,5 @@ class OwnTurns:
             self._running.pop(event.turn_id, None)
             self._ended_at.pop(event.session_id, None)
             self._ended_at[event.session_id] = self._clock.time()
-            if len(self._ended_at) > _REMEMBERED:
+            if len(self._ended_at) > _MOST_REMEMBERED:
                 del self._ended_at[next(iter(self._ended_at))]

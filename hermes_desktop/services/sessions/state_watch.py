@@ -30,8 +30,8 @@ from hermes_desktop.state.records.records import StateChanges
 
 log = logging.getLogger(__name__)
 
-_FOLDERS = (Path("platforms") / "pairing", Path("pairing"))
-_SUFFIX = ".json"
+_PAIRING = (Path("platforms") / "pairing", Path("pairing"))
+_PAIRING_SUFFIX = ".json"
 
 
 class PairingWatch:
@@ -44,7 +44,7 @@ class PairingWatch:
     """
 
     def __init__(self, home: Path) -> None:
-        self._folders = tuple(home / folder for folder in _FOLDERS)
+        self._folders = tuple(home / folder for folder in _PAIRING)
         self._seen = self._files()
 
     def look(self) -> bool:
@@ -59,7 +59,9 @@ class PairingWatch:
 def _files_of(folder: Path) -> list[tuple[str, int, int, int]]:
     try:
         with os.scandir(folder) as entries:
-            found = [(each.path, each.stat()) for each in entries if each.name.endswith(_SUFFIX)]
+            found = [
+                (each.path, each.stat()) for each in entries if each.name.endswith(_PAIRING_SUFFIX)
+            ]
     except OSError:  # there is none, or a file was deleted just now
         return []
     return [(path, stat.st_ino, stat.st_mtime_ns, stat.st_size) for path, stat in found]

@@ -29,7 +29,7 @@ from hermes_desktop.state.records.stored_values import seconds_of
 from hermes_desktop.state.sessions.bulk_selection import SessionFilter
 
 _NAMES = {"user": "You", "assistant": "Hermes", "system": "System", "tool": "Tool"}
-_FRONT = ("id", "title", "source", "model", "started_at", "ended_at", "end_reason", "cwd",
+_FRONT_MATTER = ("id", "title", "source", "model", "started_at", "ended_at", "end_reason", "cwd",
           "message_count", "input_tokens", "output_tokens")  # fmt: skip
 _HIDDEN_ROLES = {"session_meta"}
 _BACKTICKS = re.compile("`+")
@@ -76,7 +76,7 @@ def _front(conversation: Mapping[str, Any]) -> Iterator[str]:
     """Yield YAML lines, each value written as JSON, which YAML can read."""
     segments = conversation.get("segments") or [conversation]
     values = {**conversation, "started_at": segments[0].get("started_at")}
-    for name in _FRONT:
+    for name in _FRONT_MATTER:
         value = values.get(name)
         if value is None:
             continue

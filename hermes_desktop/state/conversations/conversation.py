@@ -105,7 +105,7 @@ def _is_replayed(before: list[dict[str, Any]], message: dict[str, Any]) -> bool:
 
 Message = dict[str, Any]
 
-_FILLED = ("reasoning", "reasoning_content", "reasoning_details", "codex_reasoning_items")
+_FILLED_REPLY = ("reasoning", "reasoning_content", "reasoning_details", "codex_reasoning_items")
 _FILLED_TOO = ("codex_message_items", "finish_reason")
 
 
@@ -167,7 +167,7 @@ def _joined_answers(first: Message, second: Message) -> Message:
     calls = [*(first.get("tool_calls") or ()), *(second.get("tool_calls") or ())]
     if calls:
         joined["tool_calls"] = calls
-    for name in (*_FILLED, *_FILLED_TOO):
+    for name in (*_FILLED_REPLY, *_FILLED_TOO):
         if not joined.get(name) and second.get(name):
             joined[name] = second[name]
     return joined

@@ -154,7 +154,7 @@ def _has_messages(conn: sqlite3.Connection, session_id: str) -> bool:
     return row.fetchone() is not None
 
 
-_ATTEMPTS = 5
+_BRANCH_ATTEMPTS = 5
 
 
 def create_branch(
@@ -174,7 +174,7 @@ def create_branch(
         CancelledError: ``cancel`` was set; there is no copy.
         BusyError: The origin changes all the time; there is no copy.
     """
-    for _ in range(_ATTEMPTS):
+    for _ in range(_BRANCH_ATTEMPTS):
         pieces = db.read(lambda conn: _pieces_if_any(conn, branch))
         if fits_one(len(pieces), sum(piece.bytes for piece in pieces)):
             return db._execute_write(lambda conn: branching.create(conn, branch, now))

@@ -23,7 +23,7 @@ from hermes_desktop.state.records.content_codec import (
 from hermes_desktop.state.records.records import Message, SessionMark
 from hermes_desktop.state.records.stored_values import as_count, as_seconds, as_text
 
-_SUMMARY = "[CONTEXT COMPACTION"
+_SUMMARY_START = "[CONTEXT COMPACTION"
 """Beginning of a summary that replaces earlier messages, as written by both programs."""
 
 
@@ -37,7 +37,7 @@ def is_dialog_sql(alias: str) -> str:
 
     Only such a message may represent its session.
     """
-    summary = f"coalesce({alias}.content, '') LIKE '{_SUMMARY}%'"
+    summary = f"coalesce({alias}.content, '') LIKE '{_SUMMARY_START}%'"
     return f"NOT {summary} AND " + _unless(
         "display_kind IS 'hidden' OR _compressed_summary IS 1", alias
     )

@@ -338,7 +338,7 @@ WITH RECURSIVE scope(id, depth) AS (
 _IN_SCOPE = " AND s.parent_session_id IN (SELECT id FROM scope)"
 
 
-_EDGES = f"""
+_CONTINUED_PAIRS = f"""
 SELECT c.id, p.id FROM sessions AS c JOIN sessions AS p ON p.id = c.parent_session_id
 WHERE p.end_reason = 'compression' AND {continues_sql("c")}
 """
@@ -346,7 +346,7 @@ WHERE p.end_reason = 'compression' AND {continues_sql("c")}
 
 def continuations(conn: sqlite3.Connection) -> list[tuple[str, str]]:
     """Return pairs of a session and the compressed one that it continues."""
-    return [(row[0], row[1]) for row in conn.execute(_EDGES).fetchall()]
+    return [(row[0], row[1]) for row in conn.execute(_CONTINUED_PAIRS).fetchall()]
 
 
 def families(conn: sqlite3.Connection, ids: Collection[str]) -> list[str]:

@@ -37,7 +37,7 @@ from hermes_desktop.state.sessions.session_list import (
 )
 
 _TITLE_MARKS = re.compile(r"[-_. ]")
-_MARKS = re.compile(r"[\W_]+")
+_ALL_MARKS = re.compile(r"[\W_]+")
 
 
 def haystack(members: Sequence[Segment]) -> tuple[str, str]:
@@ -52,7 +52,7 @@ class Needle:
 
     def __init__(self, text: str) -> None:
         self._text = text.strip().casefold()
-        self._bare = _MARKS.sub("", self._text)
+        self._bare = _ALL_MARKS.sub("", self._text)
         texts = (self._text, self._bare) if self._bare else (self._text,)
         self._encoded = [each.encode("utf-8", "surrogatepass") for each in texts]
 
@@ -326,15 +326,15 @@ def summaries(
     return {tip: line(root, tip) for root, tip in keys if root in rows and tip in rows}
 
 
-_COUNTS = ("message_count", "tool_call_count", "input_tokens", "output_tokens")
-_OTHERS = {*_COUNTS, "id", "archived", "started_at", "ended_at"}
-_TEXTS = tuple(name for name in _SUMMARY_COLUMNS if name not in _OTHERS)
+_SUMMARY_COUNTS = ("message_count", "tool_call_count", "input_tokens", "output_tokens")
+_SUMMARY_OTHERS = {*_SUMMARY_COUNTS, "id", "archived", "started_at", "ended_at"}
+_SUMMARY_TEXTS = tuple(name for name in _SUMMARY_COLUMNS if name not in _SUMMARY_OTHERS)
 
 
 def _summary(row: SessionRow, root_id: str, *, pinned: bool) -> SessionSummary:
     values = {name: row[name] for name in _SUMMARY_COLUMNS}
-    values.update({name: as_count(values[name]) for name in _COUNTS})
-    values.update({name: as_text(values[name]) for name in _TEXTS})
+    values.update({name: as_count(values[name]) for name in _SUMMARY_COUNTS})
+    values.update({name: as_text(values[name]) for name in _SUMMARY_TEXTS})
     values["title"] = as_title(values["title"])
     values["archived"] = bool(values["archived"])
     values["started_at"] = as_seconds(values["started_at"])

@@ -171,25 +171,25 @@ def _add_share(conn: sqlite3.Connection, key: tuple[str, ...], usage: Usage, now
     )
 
 
-_SHARES = """
+_SHARES_SQL = """
 SELECT model, billing_provider, task, api_call_count, input_tokens, output_tokens,
        cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_status,
        actual_cost_usd, estimated_cost_usd
 FROM session_model_usage WHERE session_id = ?
 """
-_TOTALS = """
+_TOTALS_SQL = """
 SELECT COALESCE(model, ''), COALESCE(billing_provider, ''), '', api_call_count, input_tokens,
        output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_status,
        actual_cost_usd, estimated_cost_usd
 FROM sessions WHERE id = ?
 """
-_SIZE = """
+_SIZE_SQL = """
 SELECT COUNT(*),
        SUM(LENGTH(CAST(COALESCE(content, '') AS BLOB))
            + LENGTH(CAST(COALESCE(tool_calls, '') AS BLOB)))
 FROM messages WHERE session_id = ? AND active = 1
 """
-_NEEDED = frozenset({"task", "cost_status", "actual_cost_usd", "reasoning_tokens"})
+_NEEDED_COLUMNS = frozenset({"task", "cost_status", "actual_cost_usd", "reasoning_tokens"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +208,8 @@ def usage_by_model(conn: sqlite3.Connection, session_ids: Sequence[str]) -> tupl
     has_shares = _has_shares(conn)
     found: dict[tuple[str, str, str], ModelUsage] = {}
     for session_id in session_ids:
-        rows = conn.execute(_SHARES, (session_id,)).fetchall() if has_shares else []
-        for row in rows or conn.execute(_TOTALS, (session_id,)).fetchall():
+        rows = conn.execute(_SHARES_SQL, (session_id,)).fetchall() if has_shares else []
+        for row in rows or conn.execute(_TOTALS_SQL, (session_id,)).fetchall():
             share = _read(tuple(row))
             if share.calls or share.tokens:
                 key = (share.model, share.provider, share.task)
@@ -219,13 +219,13 @@ def usage_by_model(conn: sqlite3.Connection, session_ids: Sequence[str]) -> tupl
 
 def context_size(conn: sqlite3.Connection, session_id: str) -> ContextSize:
     """Return the size of a session's context for the model, without its system prompt."""
-    count, text = conn.execute(_SIZE, (session_id,)).fetchone()
+    count, text = conn.execute(_SIZE_SQL, (session_id,)).fetchone()
     return ContextSize(int(count or 0), int(text or 0))
 
 
 def _has_shares(conn: sqlite3.Connection) -> bool:
     info = conn.execute("PRAGMA table_info(session_model_usage)").fetchall()
-    return {row[1] for row in info} >= _NEEDED
+    return {row[1] for row in info} >= _NEEDED_COLUMNS
 
 
 def _read(row: tuple[object, ...]) -> ModelUsage:

@@ -18,8 +18,8 @@ from hermes_desktop.ui.widgets.resource_files import icon, icon_size, pixmap
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, Theme
 
-_REMEMBERED = 50
-_ICON = 18
+_MOST_RESETS = 50
+_STRIP_ICON = 18
 
 
 class ResetStrip(QWidget):
@@ -67,7 +67,7 @@ class ResetStrip(QWidget):
 
     def note(self, reset: SessionReset) -> None:
         """Store a reset; the next :meth:`show_for` may show it."""
-        self._resets = [*self._resets, reset][-_REMEMBERED:]
+        self._resets = [*self._resets, reset][-_MOST_RESETS:]
 
     def show_for(self, ids: set[str]) -> None:
         """Show the latest reset of the conversation with these ids, if there was one."""
@@ -106,7 +106,7 @@ class ResetStrip(QWidget):
 
     def _colour(self) -> None:
         palette, ratio = self._theme.palette, self.devicePixelRatioF()
-        self._icon.setPixmap(pixmap("refresh", palette.secondary_text, _ICON, ratio))
+        self._icon.setPixmap(pixmap("refresh", palette.secondary_text, _STRIP_ICON, ratio))
         self.close_button.setIcon(icon("close", palette))
         self.update()
 

@@ -20,8 +20,8 @@ from hermes_desktop.ui.widgets.theme import RADIUS_BUTTON, SPACE_4, SPACE_8, The
 from hermes_desktop.ui.words.gateway_words import explained, shape_of, status_text
 from hermes_desktop.ui.words.platform_words import brief, for_strip
 
-_GAP = " · "
-_INSET = SPACE_8
+_PART_GAP = " · "
+_FOCUS_INSET = SPACE_8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class GatewayLineContent:
     @property
     def whole(self) -> str:
         """The whole text, nothing folded."""
-        return _GAP.join((self.state, *self.platforms))
+        return _PART_GAP.join((self.state, *self.platforms))
 
 
 class GatewayLine(QAbstractButton):
@@ -80,12 +80,12 @@ class GatewayLine(QAbstractButton):
 
     @override
     def minimumSizeHint(self) -> QSize:
-        return QSize(2 * _INSET + DOT, self.sizeHint().height())
+        return QSize(2 * _FOCUS_INSET + DOT, self.sizeHint().height())
 
     def shown_text(self) -> str:
         """Return the text that fits into the current width."""
         metrics = QFontMetrics(self.font())
-        return fold(self._words, metrics, self.width() - _text_left() - _INSET)
+        return fold(self._words, metrics, self.width() - _text_left() - _FOCUS_INSET)
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -93,14 +93,14 @@ class GatewayLine(QAbstractButton):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         text = self.shown_text()
-        width = _text_left() + QFontMetrics(self.font()).horizontalAdvance(text) + _INSET
+        width = _text_left() + QFontMetrics(self.font()).horizontalAdvance(text) + _FOCUS_INSET
         ground = self._at(QRect(0, 1, min(width, self.width()), self.height() - 2))
         if self.underMouse() or self.hasFocus():
             painter.setPen(QColor(palette.accent) if self.hasFocus() else Qt.PenStyle.NoPen)
             painter.setBrush(QColor(palette.separator if self.underMouse() else palette.window))
             painter.drawRoundedRect(ground.adjusted(0, 0, -1, -1), RADIUS_BUTTON, RADIUS_BUTTON)
         top = (self.height() - DOT) / 2
-        dot = self._at(QRect(_INSET, 0, DOT, DOT))
+        dot = self._at(QRect(_FOCUS_INSET, 0, DOT, DOT))
         paint_shape(painter, QRectF(dot.left(), top, DOT, DOT), self._words.shape, palette)
         painter.setPen(QColor(palette.text if self.underMouse() else palette.secondary_text))
         place = self._at(QRect(_text_left(), 0, width - _text_left(), self.height()))
@@ -130,13 +130,13 @@ def _with(words: GatewayLineContent, shown: Sequence[str]) -> str:
     hidden = len(words.platforms) - len(shown)
     parts = [words.state, *shown]
     if hidden and shown:
-        return f"{_GAP.join(parts)} +{hidden}"
+        return f"{_PART_GAP.join(parts)} +{hidden}"
     noun = "platform" if hidden == 1 else "platforms"
-    return _GAP.join([*parts, f"{hidden} {noun}"] if hidden else parts)
+    return _PART_GAP.join([*parts, f"{hidden} {noun}"] if hidden else parts)
 
 
 def _text_left() -> int:
-    return _INSET + DOT + SPACE_4 + 2
+    return _FOCUS_INSET + DOT + SPACE_4 + 2
 
 
 _LEAST_HEIGHT = 28

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hermes_desktop.services.settings.settings_repository import Change
 
 _RUNS = frozenset({"starting", "running", "working", "degraded"})
-_SHORT = QLocale.FormatType.ShortFormat
+_SHORT_DATE = QLocale.FormatType.ShortFormat
 
 
 class RetentionText:
@@ -145,7 +145,7 @@ class RetentionText:
         """Return a moment as text for a sentence: ``today at 14:30``, ``on 3 March 2026``."""
         day = QDate(when.year, when.month, when.day)
         ahead = QDate(self._now.year, self._now.month, self._now.day).daysTo(day)
-        clock = self._locale.toString(QTime(when.hour, when.minute), _SHORT)
+        clock = self._locale.toString(QTime(when.hour, when.minute), _SHORT_DATE)
         named = {0: "today", 1: "tomorrow", -1: "yesterday"}.get(ahead)
         if named is not None:
             return f"{named} at {clock}"

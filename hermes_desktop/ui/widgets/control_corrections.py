@@ -16,13 +16,13 @@ def remove_icons(buttons: QDialogButtonBox | QMessageBox) -> None:
         button.setIcon(QIcon())
 
 
-_ROOM = QMargins(2, 0, 2, 0)
+_LINE_MARGINS = QMargins(2, 0, 2, 0)
 """Added to what the style leaves; lists and combo boxes begin at the same position."""
 
 
 def set_text_margins(line: QLineEdit) -> None:
     """Align the text of a line edit with that of other kinds of fields."""
-    line.setTextMargins(_ROOM)
+    line.setTextMargins(_LINE_MARGINS)
 
 
 REST_AFTER_MS = 10_000

@@ -5,8 +5,7 @@ from datetime import date, datetime
 
 from PySide6.QtCore import QDate, QDateTime, QLocale, QTime
 
-_SHORT = QLocale.FormatType.ShortFormat
-_LONG = QLocale.FormatType.LongFormat
+_SHORT_FORMAT = QLocale.FormatType.ShortFormat
 
 
 def clock_time(moment: datetime | None) -> str:
@@ -17,7 +16,7 @@ def clock_time(moment: datetime | None) -> str:
     locale = QLocale()
     if locale.language() == QLocale.Language.C:
         return time.toString("HH:mm")
-    return locale.toString(time, _SHORT)
+    return locale.toString(time, _SHORT_FORMAT)
 
 
 def full_time(moment: datetime | None) -> str:

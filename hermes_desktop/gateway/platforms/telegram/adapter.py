@@ -43,18 +43,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_MOST, _LONGEST = 60, 256
-_NAME = re.compile(r"[a-z0-9_]{1,32}\Z")
+_MOST_MENU_ENTRIES, _LONGEST_MENU_TEXT = 60, 256
+_MENU_NAME = re.compile(r"[a-z0-9_]{1,32}\Z")
 
 
 def menu() -> list[tuple[str, str]]:
     """Return name and description of each command available in chats."""
     found = [
-        (each.name, (each.description or each.name)[:_LONGEST])
+        (each.name, (each.description or each.name)[:_LONGEST_MENU_TEXT])
         for each in available_commands()
-        if _NAME.match(each.name)
+        if _MENU_NAME.match(each.name)
     ]
-    return found[:_MOST]
+    return found[:_MOST_MENU_ENTRIES]
 
 
 _GROUP_PAUSE_S = 3.0

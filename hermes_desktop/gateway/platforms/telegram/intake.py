@@ -12,7 +12,7 @@ from hermes_desktop.gateway.platforms.telegram.records import Bot, Incoming
 
 log = logging.getLogger(__name__)
 
-_KEPT = 500
+_TEXTS_KEPT = 500
 _QUOTED = 200
 
 
@@ -26,7 +26,7 @@ class EditHistory:
         """Remember an accepted message."""
         if update.kind == "message":
             self._said[update.chat_id, update.message_id] = update.text
-            if len(self._said) > _KEPT:
+            if len(self._said) > _TEXTS_KEPT:
                 self._said.popitem(last=False)
 
     def changed(self, update: Incoming) -> Incoming | None:
@@ -52,8 +52,8 @@ class EditHistory:
         )
 
 
-_MOST = 10
-_CHATS = 500
+_MOST_BOT_REPLIES = 10
+_MOST_CHATS = 500
 
 
 class BotReplyLimit:
@@ -72,11 +72,11 @@ class BotReplyLimit:
             return True
         number = self._answered.pop(update.chat_id, 0) + 1
         self._answered[update.chat_id] = number
-        if len(self._answered) > _CHATS:
+        if len(self._answered) > _MOST_CHATS:
             del self._answered[next(iter(self._answered))]
-        if number == _MOST + 1:
+        if number == _MOST_BOT_REPLIES + 1:
             log.warning("Another bot is not answered any more until a person writes there")
-        return number <= _MOST
+        return number <= _MOST_BOT_REPLIES
 
 
 class UpdateConverter:

@@ -18,7 +18,7 @@ from markdown_it.token import Token
 
 from hermes_desktop.gateway.platforms.telegram.formatted import Formatted, Mark
 
-_PLACE = re.compile(
+_SHOWN_PLACE = re.compile(
     r"(?:[a-z][a-z0-9+.-]*://)?((?:[\w-]+\.)+[^\W\d_]{2,}|\d+(?:\.\d+){3})", re.IGNORECASE
 )
 
@@ -33,7 +33,7 @@ def is_misleading(shown: str, address: str) -> bool:
     words = shown.strip()
     if words.startswith("@"):
         return True
-    found = _PLACE.match(words)
+    found = _SHOWN_PLACE.match(words)
     if found is None:
         return False
     return _host(found[1]) != _host(_host_of(address))
