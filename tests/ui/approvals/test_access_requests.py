@@ -153,7 +153,7 @@ async def test_always_survives_the_program(
         assert [each.answer.text for each in news] == ["always"]
         assert results(stage)[-1]["output"] == "the plan"
         written = stage.paths.config_yaml.read_text("utf-8")
-        assert f"  readable_paths:\n  - {plan.parent}\n" in written
+        assert f"\n  readable_paths: [{plan.parent}]\n" in written
         assert "# where it works\n" in written
         desk.close()
 
