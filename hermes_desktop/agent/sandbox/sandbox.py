@@ -56,17 +56,17 @@ class Sandbox:
         """Return what every command of a session may reach at this moment. Blocking."""
         return widened(self.grant(session_id), (*self.kept, *self.granted.of(session_id)))
 
-    def plan(self, session_id: str, cwd: Path, *, takes_once: bool = False) -> "Plan":
+    def plan(self, session_id: str, cwd: Path, turn: object = None) -> "Plan":
         """Decide how a command will run, before anyone is asked. Blocking.
 
         Args:
             session_id: The session that starts it.
             cwd: Its working directory.
-            takes_once: It is the command that what was granted once is for.
+            turn: The turn, if it is a command that may use what was granted once.
         """
         grant, level = self.reach(session_id), self.status().level
-        if takes_once:
-            grant = widened(grant, self.granted.take(session_id))
+        if turn is not None:
+            grant = widened(grant, self.granted.take(session_id, turn))
         doubt = _DOUBTS[level]
         granted = [each.resolve() for each in (grant.folder, *grant.write)]
         real = cwd.resolve()

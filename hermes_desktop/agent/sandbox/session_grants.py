@@ -16,12 +16,14 @@ class Granted:
     """What one conversation has been granted.
 
     Attributes:
-        once: For the next command only.
         lasting: Until the session ends.
+        once: For the next command only, if the turn that asked starts it.
+        turn: That turn.
     """
 
-    once: frozenset[Access] = frozenset()
     lasting: frozenset[Access] = frozenset()
+    once: frozenset[Access] = frozenset()
+    turn: object = None
 
 
 class SessionGrants:
@@ -46,25 +48,32 @@ class SessionGrants:
         with self._lock:
             return self._granted.get(key, Granted()).lasting
 
-    def take(self, session_id: str) -> frozenset[Access]:
-        """Return what the next command of a session may reach, and end what is for it only."""
+    def take(self, session_id: str, turn: object) -> frozenset[Access]:
+        """Return what was granted to the next command of a turn, and end that. Blocking."""
         key = self._key(session_id)
         with self._lock:
             found = self._granted.get(key)
             if found is None:
                 return frozenset()
-            self._granted[key] = replace(found, once=frozenset())
-            return found.once | found.lasting
+            self._granted[key] = Granted(found.lasting)
+            return found.once if found.turn is turn else frozenset()
 
-    def allow(self, session_id: str, access: Access, *, once: bool) -> None:
-        """Grant something to a session. Blocking."""
+    def allow(self, session_id: str, access: Access, once_in: object = None) -> None:
+        """Grant something to a session. Blocking.
+
+        Args:
+            session_id: The session.
+            access: What it is.
+            once_in: For the next command only, in this turn; None: until the session ends.
+        """
         key = self._key(session_id, always=True)
         with self._lock:
             found = self._granted.pop(key, Granted())
-            if once:
-                found = replace(found, once=found.once | {access})
-            else:
+            if once_in is None:
                 found = replace(found, lasting=found.lasting | {access})
+            else:
+                before = found.once if found.turn is once_in else frozenset()
+                found = replace(found, once=before | {access}, turn=once_in)
             self._granted[key] = found
             while len(self._granted) > _MOST_KEPT:
                 del self._granted[next(iter(self._granted))]

@@ -120,7 +120,7 @@ def _kept(choice: ApprovalChoice, access: Access, context: ToolContext) -> Answe
     sandbox, keep = context.setup.sandbox, context.setup.keep_grant
     answer = {access.kind: access.value, "note": "Run the command again."}
     if choice == "once":
-        sandbox.granted.allow(context.session_id, access, once=True)
+        sandbox.granted.allow(context.session_id, access, once_in=context.cancel)
         return {"granted": "for the next command only", **answer}
     if choice == "always" and keep is not None:
         try:
@@ -130,7 +130,7 @@ def _kept(choice: ApprovalChoice, access: Access, context: ToolContext) -> Answe
         else:
             sandbox.kept.add(access)
             return {"granted": "always", **answer}
-    sandbox.granted.allow(context.session_id, access, once=False)
+    sandbox.granted.allow(context.session_id, access)
     return {"granted": "in this session", **answer}
 
 

@@ -28,7 +28,7 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
     if not command.strip():
         raise ToolError("The command is empty.")
     folder = _folder(arguments, context)
-    plan = setup.sandbox.plan(context.session_id, folder, takes_once=True)
+    plan = setup.sandbox.plan(context.session_id, folder, context.cancel)
     told = _placed(command, folder, context)
     context.gate.command(told, context.session_id, context.cancel, plan.hold)
     context.before_command()

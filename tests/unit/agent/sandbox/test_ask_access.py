@@ -85,6 +85,13 @@ def test_once_is_for_the_next_command(closed: ToolStage, plan: Path) -> None:
     assert second["not_granted"] == [f"path {plan}"]
 
 
+def test_once_lapses_with_the_turn(closed: ToolStage, plan: Path) -> None:
+    answered(closed, "once", asks(plan))
+    [failed] = closed.result(runs(f"cat {plan}"))
+
+    assert failed["exit_code"]
+
+
 def test_a_background_command_is_a_command_too(closed: ToolStage, plan: Path) -> None:
     started = call("terminal", "c2", command=f"cat {plan}", background=True)
     name = answered(closed, "once", asks(plan), started)[1]["session_id"]
