@@ -86,8 +86,9 @@ async def yolo(context: CommandContext) -> CommandReply:
     queue.set_free(sender.session_key, free=free)
     if free:
         return CommandReply(
-            "From now on nothing is asked in this chat until the program ends. What is "
-            f"never done is still not done. {context.name('yolo')} again switches asking on."
+            "From now on nothing is asked in this chat until the program ends, except for access "
+            "that a sandboxed command lacks. What is never done is still not done. "
+            f"{context.name('yolo')} again switches asking on."
         )
     return CommandReply("What may do harm is asked again.")
 

@@ -5,9 +5,12 @@ from typing import Literal
 
 QUESTION_TOOL = "clarify"
 """The tool by which the assistant asks a question."""
+ACCESS_TOOL = "ask_access"
+"""The tool by which it asks to let commands reach more."""
 
 RequestKind = Literal["approval", "question"]
 ApprovalChoice = Literal["once", "session", "always", "deny"]
+RequestSubject = Literal["action", "path", "host"]
 Reason = Literal["answered", "timeout", "stopped", "nobody", "gone", "ended"]
 """How a wait ended.
 
@@ -20,17 +23,18 @@ of the program.
 class UserRequest:
     """A request that waits for the user. Its texts are untrusted and shown as plain text.
 
-    An *approval* is the permission for a possibly harmful action: only the offered choices answer
-    it, and without an answer the action is denied. A *question* of the assistant has suggested
-    answers, or none; any other text answers it, too, and without an answer the turn continues.
+    An *approval* is the permission for a possibly harmful action, or to let sandboxed commands
+    reach more: only the offered choices answer it, and without an answer it is denied. A *question*
+    of the assistant has suggested answers, or none; any other text answers it, too, and without an
+    answer the turn continues.
 
     Attributes:
         session_key: The chat it came from.
         session_id: The session.
         user_id: The sender in that chat, "" for the user at this machine.
         platform: Where: ``desktop``, ``cli``, ``telegram``, …
-        text: The question; for an approval the command, or the file with its new content. Without
-            secrets.
+        text: The question; for an approval the command, the file with its new content, or the path
+            or host to reach. Without secrets.
         choices: The possible answers; for a question the suggested ones, which may be none.
         asked_at: In seconds since the epoch.
         expires_at: When the wait ends without an answer, likewise.
@@ -38,6 +42,8 @@ class UserRequest:
         where: For an approval: the folder it works in.
         why: For an approval: why it is needed, one sentence per reason.
         keys: The same reasons as identifiers for programs.
+        headline: For an approval: what is asked, in one sentence; "" for whether to do this.
+        subject: For an approval: what its answer is about, and what ``always`` is kept for.
     """
 
     id: str
@@ -54,6 +60,8 @@ class UserRequest:
     where: str = ""
     why: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    headline: str = ""
+    subject: RequestSubject = "action"
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,8 @@ class Asking:
         return {
             "request_id": request.id,
             "tool": request.tool,
+            "subject": request.subject,
+            "headline": request.headline,
             "command": request.text,
             "cwd": request.where,
             "description": " ".join(request.why),

@@ -96,8 +96,11 @@ def _emit(kind: str, sid: str, payload: Any = None) -> None:
 
 
 def _notify_session_boundary(name: str, session_id: str, platform: str) -> None:
-    """Notify plugins that a session ended, or that the next one is ready."""
-    reason = "close" if name == "on_session_finalize" else ""
+    """Notify plugins and open requests that a session ended, or that the next one is ready."""
+    ends = name == "on_session_finalize"
+    if ends and _state.asking is not None:
+        _state.asking.requests.end_session(session_id)
+    reason = "close" if ends else ""
     ending.tell_plugins(name, reason=reason, session_id=session_id, platform=platform)
 
 

@@ -3,6 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from hermes_desktop.agent.sandbox.grants import Level
+from hermes_desktop.agent.sandbox.probe import probe
 from tests.fakes.model_server import ModelServer, text, tool_call
 from tests.fakes.program import Program, rows
 from tests.fakes.terminal import END_OF_INPUT, at_terminal
@@ -175,3 +179,29 @@ def test_a_model_that_repeats_a_secret(
     assert done.out == "They are [secret] and [secret], both.\n"
     with (configured / "state.db").open("rb") as stream:
         assert b"planted-" not in stream.read()
+
+
+@pytest.mark.needs
+def test_a_person_at_the_terminal_grants_a_folder_for_one_command(
+    program: Program, configured: Path, server: ModelServer, tmp_path: Path
+) -> None:
+    if probe().level is not Level.CLOSED:
+        pytest.skip(f"needs bubblewrap and namespaces: {probe().error}")
+    work, plan = tmp_path / "work", tmp_path / "papers/plan.txt"
+    for folder in (work, plan.parent):
+        folder.mkdir()
+    plan.write_text("the plan")
+    settings = json.loads((configured / "config.yaml").read_text())
+    more = {"approvals": {"sandboxed_commands": "auto"}, "terminal": {"cwd": str(work)}}
+    (configured / "config.yaml").write_text(json.dumps(settings | more))
+    server.script(tool_call("terminal", command=f"cat {plan}"))
+    server.script(tool_call("ask_access", kind="path", what=str(plan.parent), why="To read it."))
+    server.script(tool_call("terminal", command=f"cat {plan}"))
+    server.script(text("That is all."))
+    done = at_terminal(program, "chat", "-q", "Read the plan", typed=b"o\n", answer_at=ASKED)
+    assert "Let commands read this folder?" in done.out
+    assert f"    {plan.parent}" in done.out
+    assert "was started and failed" in done.out
+    assert "o = once, for the next command" in done.out
+    assert "a = always for this path" in done.out
+    assert told(server)["output"] == "the plan"

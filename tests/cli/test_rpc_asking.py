@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from hermes_desktop.agent.sandbox.grants import Level
+from hermes_desktop.agent.sandbox.probe import probe
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, text, tool_call
 from tests.fakes.program import Program
@@ -275,3 +278,33 @@ def test_one_of_two_clients_goes_and_the_other_answers(
         assert second.call("approval.respond", session_id=sid, choice="once") == {"resolved": 1}
         second.event("message.complete", sid)
     assert not (work / "build").exists()
+
+
+@pytest.mark.needs
+def test_access_is_asked_for_and_kept(
+    rpc: RpcProcess, server: ModelServer, configured: Path, work: Path, tmp_path: Path
+) -> None:
+    if probe().level is not Level.CLOSED:
+        pytest.skip(f"needs bubblewrap and namespaces: {probe().error}")
+    configure(configured, approvals={"sandboxed_commands": "auto"})
+    plan = tmp_path / "papers/plan.txt"
+    plan.parent.mkdir()
+    plan.write_text("the plan")
+    server.script(tool_call("ask_access", kind="path", what=str(plan), access="write", why="So."))
+    server.script(tool_call("terminal", command=f"echo x > {plan}; cat {plan}"))
+    server.script(text("That is all."))
+    sid = begun(rpc, cwd=str(work))
+    rpc.call("prompt.submit", session_id=sid, text="Write the plan")
+    asked = rpc.event("approval.request", sid)
+    assert (asked["tool"], asked["subject"]) == ("ask_access", "path")
+    assert asked["headline"] == "Let commands change this file?"
+    assert asked["command"] == str(plan)
+    assert asked["pattern_key"] == "path-write"
+    assert asked["choices"] == ["once", "session", "always", "deny"]
+    assert rpc.call("approval.respond", session_id=sid, choice="always") == {"resolved": 1}
+    assert rpc.event("message.complete", sid)["text"] == "That is all."
+    assert told(server)["output"] == "x\n"
+    assert plan.read_text() == "x\n"
+    kept = yaml.safe_load((configured / "config.yaml").read_text())
+    assert kept["terminal"] == {"writable_paths": [str(plan)]}
+    assert kept["model"]["default"] == "a-model"

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.agent.sandbox.grants import Level, SandboxStatus
+from hermes_desktop.agent.sandbox.grants import Access, Level, SandboxStatus
+from hermes_desktop.agent.sandbox.session_grants import SessionGrants
 from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
 from hermes_desktop.agent.tools.asking.request_queue import Attendant, RequestQueue
 from hermes_desktop.agent.tools.executor import ToolBox
@@ -56,6 +57,9 @@ class ToolStage:
         self.memory = ApprovalStore(self.home / "desktop" / "approvals")
         self.environ = {"PATH": "/usr/bin:/bin", "HOME": str(self.user_home), "LANG": "C.UTF-8"}
         self.processes = ProcessTable(self.clock, self.home / "desktop" / "processes")
+        self.grants = SessionGrants(self.db.get_compression_lineage)
+        self.queue.on_session_end(self.grants.end)
+        self.keep_grant: Callable[[Access], object] | None = None
         self.asked: list[UserRequest] = []
 
     def close(self) -> None:
@@ -74,6 +78,8 @@ class ToolStage:
             memory=self.memory,
             processes=self.processes,
             sandbox_status=lambda: SandboxStatus(self.level or Level.NONE),
+            grants=self.grants,
+            keep_grant=self.keep_grant,
         )
         config = dict(self.config)
         if self.level is not None:
@@ -82,12 +88,12 @@ class ToolStage:
         assert box is not None
         return box
 
-    def agent(self, **options: Any) -> AIAgent:
+    def agent(self, *, session_id: str = SID, **options: Any) -> AIAgent:
         return AIAgent(
             provider=self.model,
             store=self.db,
             prompts=prompts_beside(self.db),
-            session_id=SID,
+            session_id=session_id,
             source="desktop",
             clock=self.clock,
             tools=self.tools(),
@@ -115,9 +121,11 @@ class ToolStage:
 
         return self.queue.attend(Attendant(lambda request: request.kind == "question", asked))
 
-    def result(self, *calls: ToolCall, **options: Any) -> list[dict[str, Any]]:
+    def result(
+        self, *calls: ToolCall, session_id: str = SID, **options: Any
+    ) -> list[dict[str, Any]]:
         """Return the tool results that a model receives for these calls in one answer."""
         self.model.calls.append(calls)
-        self.agent(**options).run_conversation("Do it")
-        told = [each for each in self.db.get_messages(SID) if each["role"] == "tool"]
+        self.agent(session_id=session_id, **options).run_conversation("Do it")
+        told = [each for each in self.db.get_messages(session_id) if each["role"] == "tool"]
         return [json.loads(each["content"]) for each in told[-len(calls) :]]

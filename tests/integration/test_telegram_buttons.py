@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from hermes_desktop.agent.sandbox.grants import Level
+from hermes_desktop.agent.sandbox.probe import probe
 from tests.fakes.model_server import text, tool_call
 from tests.fakes.telegram_server import TelegramServer, telegram_server
 from tests.fakes.telegram_stage import telegram_stage
@@ -77,3 +79,34 @@ async def test_a_question_is_answered_by_a_button(tmp_path: Path) -> None:
         telegram.press(buttons(telegram)["blue"])
         await stage.until(lambda: "Blue it is." in telegram.texts())
         assert "blue" in stage.model.requests[-1].messages[-1]["content"]
+
+
+@pytest.mark.needs
+async def test_access_is_granted_by_a_button(tmp_path: Path) -> None:
+    if probe().level is not Level.CLOSED:
+        pytest.skip(f"needs bubblewrap and namespaces: {probe().error}")
+    plan = tmp_path / "papers/plan.txt"
+    plan.parent.mkdir()
+    plan.write_text("the plan")
+    config = config_of(tmp_path, "terminal") | {"approvals": {"sandboxed_commands": "auto"}}
+    async with (
+        telegram_server() as telegram,
+        telegram_stage(tmp_path, telegram.base_url, **config) as stage,
+    ):
+        wish = tool_call("ask_access", kind="path", what=str(plan), why="You sent me there.")
+        read = tool_call("terminal", command=f"cat {plan}")
+        stage.model.script(wish, read, text("Read."))
+        telegram.say("Read the plan")
+        await stage.until(lambda: buttons(telegram))
+        [asked] = [
+            each["text"] for each in telegram.called("sendMessage") if "plan" in each["text"]
+        ]
+        assert list(buttons(telegram)) == [
+            *("For the next command", "For this session", "Always for this path", "No")
+        ]
+        assert "Let commands read this file?" in asked
+        assert "You sent me there." in asked
+        assert "No command has failed for want of it so far." in asked
+        telegram.press(buttons(telegram)["For this session"])
+        await stage.until(lambda: "Read." in telegram.texts())
+        assert "the plan" in stage.model.requests[-1].messages[-1]["content"]

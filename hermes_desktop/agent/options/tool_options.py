@@ -128,8 +128,9 @@ TOOL_OPTIONS: tuple[Option, ...] = (
     Option(
         key="approvals.sandboxed_commands",
         title="Run commands in a sandbox",
-        help="Commands change only the working folder and have no network. Where this computer "
-        "has no closed sandbox, every command asks first.",
+        help="Commands change only the working folder and have no network. If one needs more, the "
+        "assistant asks for it. Where this computer has no closed sandbox, every command asks "
+        "first.",
         section=_ASKING,
         kind="choice",
         default="off",

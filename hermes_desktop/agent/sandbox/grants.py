@@ -58,6 +58,21 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class Access:
+    """One thing that commands may reach besides their folder.
+
+    Attributes:
+        kind: A path or a host.
+        value: The canonical path, or the host's name.
+        write: A path may be changed, not only read.
+    """
+
+    kind: Literal["path", "host"]
+    value: str
+    write: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Hold:
     """How firmly one command will be held.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hermes_desktop.agent.sandbox.grants import Grant, Missing
-from hermes_desktop.agent.sandbox.own_places import Homes, is_grantable
+from hermes_desktop.agent.sandbox.own_places import Homes, is_grantable, is_within
 from hermes_desktop.agent.sandbox.toolchains import system_folders, toolchains
 
 _MOST = 5
@@ -58,6 +58,9 @@ def _paths(lines: Iterable[str], grant: Grant, homes: Homes) -> Iterator[str]:
         for text in _PATH.findall(line):
             path = str(homes.user) + text[1:] if text.startswith("~") else text
             real = Path(os.path.realpath(path))
-            inside = any(real == each or each in real.parents for each in had)
-            if not inside and os.path.lexists(real) and is_grantable(real, homes):
-                yield str(real)
+            if any(is_within(real, each) for each in had) or not is_grantable(real, homes):
+                continue
+            # What was to be made is not there yet, and its folder is what was missing.
+            wanted = real if os.path.lexists(real) else real.parent
+            if os.path.lexists(wanted) and is_grantable(wanted, homes):
+                yield str(wanted)

@@ -22,6 +22,11 @@ _NEVER = (
 """Below the user's home folder."""
 _WHOLE = (".", ".config", ".local", ".local/share", ".cache")
 """Folders of a home that hold too much to be granted as a whole."""
+_SHARED = ("/home", "/tmp", "/var", "/var/tmp", "/mnt", "/media")  # noqa: S108 - refused here
+_SYSTEM = ("/proc", "/sys", "/dev", "/run", "/etc", "/boot")
+_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - looked into, never written to
+_SOCKETS = (".X11-unix", ".ICE-unix", ".XIM-unix", "ssh-", "tmux-", "dbus-", "systemd-private-")
+"""Beginnings of names in temporary folders below which programs outside listen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +61,41 @@ def is_too_wide(folder: Path, homes: Homes) -> bool:
     """
     real = folder.resolve()
     whole = {(homes.user / each).resolve() for each in _WHOLE} | {homes.hermes.resolve()}
+    whole |= {Path(each) for each in _SHARED}
     return any(real == each or real in each.parents for each in whole)
+
+
+def why_refused(path: Path, homes: Homes) -> str:
+    """Return why a file or folder may not be granted, by whomever, as a sentence; "" if it may."""
+    real = path.resolve()
+    if any(is_within(real, Path(each)) for each in _SYSTEM) or _holds_sockets(real):
+        return "It belongs to the system."
+    if any(is_within(real, each) for each in (homes.hermes, homes.hermes.resolve())):
+        return "It holds the settings, keys and conversations of Hermes."
+    if is_too_wide(real, homes):
+        return "It holds far more than one task needs. Name the one file or folder that is needed."
+    if any(is_within(real, each) for each in homes.never_granted()):
+        return "Keys, passwords or programs that start by themselves are kept there."
+    return ""
 
 
 def is_grantable(path: Path, homes: Homes) -> bool:
     """Return whether a file or folder may be granted at all, by whomever."""
-    real = path.resolve()
-    system = any(
-        real == Path(each) or Path(each) in real.parents
-        for each in ("/proc", "/sys", "/dev", "/run", "/etc", "/boot")
-    )
-    if system or is_too_wide(real, homes):
-        return False
-    return not any(real == each or each in real.parents for each in homes.never_granted())
+    return not why_refused(path, homes)
 
 
 def refused(grant: Grant, homes: Homes) -> tuple[Path, ...]:
     """Return the paths of a grant that may not be granted."""
     asked = sorted(grant.read | grant.write)
     return tuple(each for each in asked if not is_grantable(each, homes))
+
+
+def is_within(path: Path, folder: Path) -> bool:
+    """Return whether a path is a folder, or lies below it."""
+    return path == folder or folder in path.parents
+
+
+def _holds_sockets(path: Path) -> bool:
+    """Return whether programs outside listen below a path in a temporary folder."""
+    found = (Path(each) for each in _TEMPORARY if Path(each) in path.parents)
+    return any(path.relative_to(each).parts[0].startswith(_SOCKETS) for each in found)

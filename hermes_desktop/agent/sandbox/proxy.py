@@ -51,6 +51,15 @@ def is_public(text: str) -> bool:
     return address.is_global and not address.is_multicast
 
 
+def is_listed(host: str, hosts: Iterable[str]) -> bool:
+    """Return whether a host is one of some hosts; ``*.example.org`` includes subdomains."""
+    return any(
+        host == each
+        or (each.startswith("*.") and (host == each[2:] or fnmatch.fnmatchcase(host, each)))
+        for each in hosts
+    )
+
+
 class FilteringProxy:
     """Serves one command until it is closed. Threads of its own; any thread may close it.
 
@@ -199,13 +208,7 @@ class FilteringProxy:
             return None
 
     def _is_granted(self, host: str) -> bool:
-        if self._everything:
-            return True
-        return any(
-            host == each
-            or (each.startswith("*.") and (host == each[2:] or fnmatch.fnmatchcase(host, each)))
-            for each in self._hosts
-        )
+        return self._everything or is_listed(host, self._hosts)
 
 
 def _head(inside: socket.socket) -> tuple[bytes, bytes]:

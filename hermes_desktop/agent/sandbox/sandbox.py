@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from hermes_desktop.agent.sandbox.grants import Grant, Hold, Level, SandboxStatus
+from hermes_desktop.agent.sandbox.grants import Access, Grant, Hold, Level, SandboxStatus
 from hermes_desktop.agent.sandbox.launching import Launch, launch
 from hermes_desktop.agent.sandbox.own_places import Homes, is_grantable
 from hermes_desktop.agent.sandbox.probe import probe
+from hermes_desktop.agent.sandbox.session_grants import SessionGrants, widened
 
 
 class Launcher(Protocol):
@@ -36,7 +37,10 @@ class Sandbox:
 
     Attributes:
         homes: The folders to protect.
-        grant: Returns what a session may reach at this moment, by its session id.
+        grant: Returns what the settings grant to a session, by its session id.
+        granted: What the user has granted to sessions besides.
+        kept: What the user has granted for always since this agent was made, whose settings are
+            older.
         status: Returns what works on this computer now; cheap after the first call.
         launcher: Prepares the start.
     """
@@ -45,15 +49,24 @@ class Sandbox:
     grant: Callable[[str], Grant]
     status: Callable[[], SandboxStatus] = probe
     launcher: Launcher = launch
+    granted: SessionGrants = field(default_factory=SessionGrants)
+    kept: set[Access] = field(default_factory=set)
 
-    def plan(self, session_id: str, cwd: Path) -> "Plan":
-        """Decide how a command will run, before anyone is asked. Blocking at first.
+    def reach(self, session_id: str) -> Grant:
+        """Return what every command of a session may reach at this moment. Blocking."""
+        return widened(self.grant(session_id), (*self.kept, *self.granted.of(session_id)))
+
+    def plan(self, session_id: str, cwd: Path, turn: object = None) -> "Plan":
+        """Decide how a command will run, before anyone is asked. Blocking.
 
         Args:
             session_id: The session that starts it.
             cwd: Its working directory.
+            turn: The turn, if it is a command that may use what was granted once.
         """
-        grant, level = self.grant(session_id), self.status().level
+        grant, level = self.reach(session_id), self.status().level
+        if turn is not None:
+            grant = widened(grant, self.granted.take(session_id, turn))
         doubt = _DOUBTS[level]
         granted = [each.resolve() for each in (grant.folder, *grant.write)]
         real = cwd.resolve()

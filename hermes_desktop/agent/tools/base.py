@@ -10,6 +10,7 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.state import SessionDB
 
 if TYPE_CHECKING:
+    from hermes_desktop.agent.sandbox.grants import Access
     from hermes_desktop.agent.sandbox.sandbox import Sandbox
     from hermes_desktop.agent.tools.asking.approvals import ApprovalGate
     from hermes_desktop.agent.tools.asking.clarify import UserQuestions
@@ -42,6 +43,8 @@ class ToolSetup:
         terminal_timeout_s: The default time-out of a command.
         asker: Asks the user; None: the user cannot be asked.
         memory_approval: Changes of the memory need the user's approval.
+        keep_grant: Writes to the settings what the user grants to commands for always; raises
+            HermesError. None: nothing can be kept.
         processes: The background processes; None: there are none.
     """
 
@@ -58,6 +61,7 @@ class ToolSetup:
     asker: "UserQuestions | None" = None
     processes: "ProcessTable | None" = None
     memory_approval: bool = False
+    keep_grant: "Callable[[Access], object] | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hermes_desktop.agent.tools.asking.approvals import HERE
+from hermes_desktop.agent.tools.asking.approvals import HERE, sandbox_choice
+from hermes_desktop.agent.tools.asking.ask_access import ASK_ACCESS
 from hermes_desktop.agent.tools.asking.clarify import CLARIFY
 from hermes_desktop.agent.tools.base import Tool
 from hermes_desktop.agent.tools.files.file_tools import PATCH, READ_FILE, WRITE_FILE
@@ -22,6 +23,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     SEARCH_FILES,
     TERMINAL,
     PROCESS,
+    ASK_ACCESS,
     SESSION_SEARCH,
     WEB_FETCH,
     TODO,
@@ -36,6 +38,7 @@ def enabled_tools(config: Mapping[str, Any], platform: str) -> tuple[Tool, ...]:
 
     The user at this machine gets all. Chats get those that access nothing here; more only where
     ``platform_toolsets.<platform>`` names them. ``agent.disabled_toolsets`` removes tools from all.
+    Without a sandbox for commands there is no ``ask_access``.
 
     Args:
         config: The decoded config.yaml; invalid values in it are ignored.
@@ -48,6 +51,8 @@ def enabled_tools(config: Mapping[str, Any], platform: str) -> tuple[Tool, ...]:
     if chosen:
         wanted = chosen
     off = _names(_section(config, "agent").get("disabled_toolsets"))
+    if sandbox_choice(config) == "off":
+        off |= {ASK_ACCESS.name}
     return tuple(
         tool for tool in TOOLS if tool.toolset in wanted and not {tool.toolset, tool.name} & off
     )

@@ -3,17 +3,19 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.agent.sandbox.grants import Grant, Level, SandboxStatus
+from hermes_desktop.agent.sandbox.grants import Access, Grant, Level, SandboxStatus
 from hermes_desktop.agent.sandbox.launching import launch, unsandboxed
 from hermes_desktop.agent.sandbox.own_places import Homes, is_grantable
 from hermes_desktop.agent.sandbox.probe import probe
 from hermes_desktop.agent.sandbox.sandbox import Launcher, Sandbox
+from hermes_desktop.agent.sandbox.session_grants import SessionGrants
 from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
 from hermes_desktop.agent.tools.asking.approvals import ApprovalGate, ApprovalRules, sandbox_choice
+from hermes_desktop.agent.tools.asking.ask_access import ASK_ACCESS
 from hermes_desktop.agent.tools.asking.clarify import UserQuestions, question_timeout
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.base import ToolSetup
@@ -46,6 +48,8 @@ class ToolParts:
         processes: The background processes; None: there may be none.
         sandbox_status: Returns which sandbox works on this computer.
         launcher: Prepares the start of a sandboxed command.
+        grants: What the user has granted to commands of single sessions.
+        keep_grant: Writes to the settings what is granted for always; None: nothing can be kept.
     """
 
     home: Path
@@ -59,6 +63,8 @@ class ToolParts:
     processes: ProcessTable | None = None
     sandbox_status: Callable[[], SandboxStatus] = probe
     launcher: Launcher = launch
+    grants: SessionGrants = field(default_factory=SessionGrants)
+    keep_grant: Callable[[Access], object] | None = None
 
 
 def build_tools(
@@ -81,6 +87,8 @@ def build_tools(
     tools = enabled_tools(config, platform)
     if parts.processes is None or sys.platform == "win32":
         tools = tuple(tool for tool in tools if tool is not PROCESS)
+    if ASK_ACCESS in tools and parts.sandbox_status().level is Level.NONE:
+        tools = tuple(tool for tool in tools if tool is not ASK_ACCESS)
     if not tools:
         return None
     folder = _folder(config, parts, platform, cwd)
@@ -98,6 +106,7 @@ def build_tools(
         asker=_asker(parts, config, platform, session_key),
         processes=parts.processes,
         memory_approval=_is_on(config, "memory", "write_approval"),
+        keep_grant=parts.keep_grant,
     )
     gate = ApprovalGate(
         ApprovalRules.from_mapping(config),
@@ -138,7 +147,9 @@ def _sandbox(parts: ToolParts, config: Mapping[str, Any], folder: Path) -> Sandb
     if sandbox_choice(config) == "off":
         status = SandboxStatus(Level.NONE)
         return Sandbox(homes, lambda _session_id: grant, lambda: status, unsandboxed)
-    return Sandbox(homes, lambda _session_id: grant, parts.sandbox_status, parts.launcher)
+    return Sandbox(
+        homes, lambda _session_id: grant, parts.sandbox_status, parts.launcher, parts.grants
+    )
 
 
 def _texts(config: Mapping[str, Any], name: str, key: str) -> tuple[str, ...]:

@@ -140,11 +140,16 @@ class _Approval:
 
     def show(self) -> None:
         request = self._request
-        output.say(f"\nAllow this?  ({request.tool}, in {request.where})")
+        is_action = request.subject == "action"
+        asked = f"Allow this?  ({request.tool}, in {request.where})"
+        output.say(f"\n{request.headline or asked}")
         output.say("    " + request.text.replace("\n", "\n    "))
-        output.say(" ".join(request.why))
+        output.say((" " if is_action else "\n").join(request.why))
+        once = "once" if is_action else "once, for the next command"
         always = ", a = always" if "always" in request.choices else ""
-        output.ask(f"[D = deny, o = once, s = this session{always}] ")
+        if always and not is_action:
+            always += f" for this {request.subject}"
+        output.ask(f"[D = deny, o = {once}, s = this session{always}] ")
 
     def take(self, line: str) -> None:
         choice = _ANSWERS.get(line.lower(), "deny")

@@ -137,8 +137,11 @@ def question(request: UserRequest, seconds: float, prefix: str) -> str:
     words = (
         "yes, session or no" if "always" not in request.choices else "yes, session, always or no"
     )
+    asked, where = request.headline or "May I do this?", f"In {request.where}. "
+    if request.subject != "action":
+        where = ""
     return (
-        f"May I do this?\n```\n{what.replace('```', '` ` `')}\n```\nIn {request.where}. {why}\n"
+        f"{asked}\n```\n{what.replace('```', '` ` `')}\n```\n{where}{why}\n"
         f"Answer {words}, or {prefix}approve and {prefix}deny. Without an answer within "
         f"{seconds:.0f} seconds it is not done."
     )
@@ -188,10 +191,18 @@ _LABELS: dict[str, str] = {
     "always": "Always",
     "deny": "No",
 }
+_ACCESS_LABELS: dict[str, str] = {
+    "once": "For the next command",
+    "session": "For this session",
+    "deny": "No",
+}
 
 
 def _approval_buttons(request: UserRequest) -> tuple[tuple[str, str], ...]:
-    return tuple((_LABELS[choice], choice) for choice in request.choices)
+    labels = _LABELS
+    if request.subject != "action":
+        labels = {**_ACCESS_LABELS, "always": f"Always for this {request.subject}"}
+    return tuple((labels[choice], choice) for choice in request.choices)
 
 
 def _approval_end(_request: UserRequest, answer: UserAnswer, platform: str) -> str:

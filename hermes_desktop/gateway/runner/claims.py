@@ -35,6 +35,10 @@ class WaitQueue(Protocol):
         """Subscribe to the beginning and end of waits."""
         ...
 
+    def end_session(self, session_id: str) -> None:
+        """Notify that a session has ended."""
+        ...
+
 
 class TurnSlot:
     """One turn's slot; an asynchronous context manager. On the event loop.

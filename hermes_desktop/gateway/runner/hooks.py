@@ -151,7 +151,9 @@ class HookCalls:
         return []
 
     async def finalize(self, session_id: str, platform: str, reason: str) -> None:
-        """Notify plugins that a session of a chat has ended."""
+        """Notify plugins that a session of a chat has ended; what was allowed in it ends, too."""
+        for room in self._state.rooms:
+            room.end_session(session_id)
         await self.invoke(
             "on_session_finalize", reason=reason, session_id=session_id, platform=platform
         )

@@ -1,10 +1,12 @@
 """Factory for agents' tools, with limits on what they may access and which secrets they see."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hermes_desktop.agent.sandbox.grants import Access
+from hermes_desktop.agent.sandbox.session_grants import SessionGrants
 from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.executor import ToolBox
@@ -51,6 +53,8 @@ class AgentTools:
         surface: The source that every conversation counts as, wherever it began, because the user
             of this machine continues it. "": each counts as its own source.
         processes: The table of background processes, if it is shared with other parts.
+        add_to_setting: Adds an entry to a setting that is a list, by its key; raises HermesError.
+            None: the settings cannot be written.
     """
 
     def __init__(  # noqa: PLR0913 - what tools work with
@@ -64,6 +68,7 @@ class AgentTools:
         clock: Clock,
         surface: str = "",
         processes: ProcessTable | None = None,
+        add_to_setting: Callable[[str, str], object] | None = None,
     ) -> None:
         self.queue = queue
         self.processes = processes or ProcessTable(
@@ -84,6 +89,8 @@ class AgentTools:
         self.undo = UndoStore(paths.desktop_dir / "undo", user_home, paths.home)
         memory = ApprovalStore(paths.desktop_dir / "approvals")
         queue.on_move(memory.move)
+        grants = SessionGrants(db.get_compression_lineage)
+        queue.on_session_end(grants.end)
         self._parts = ToolParts(
             home=paths.home,
             user_home=user_home,
@@ -94,6 +101,8 @@ class AgentTools:
             queue=queue,
             memory=memory,
             processes=self.processes,
+            grants=grants,
+            keep_grant=_grant_keeper(add_to_setting),
         )
 
     def build(self, request: AgentRequest) -> ToolBox | None:
@@ -136,6 +145,21 @@ class AgentTools:
         literal = literal_secrets(config)
         for values in (self._environ, read_env_file(self._paths.env_file), *literal):
             learn_named(values, self._redactor)
+
+
+def _grant_keeper(
+    add_to_setting: Callable[[str, str], object] | None,
+) -> Callable[[Access], object] | None:
+    """Return what writes a permanent grant to the settings."""
+    if add_to_setting is None:
+        return None
+
+    def keep(access: Access) -> None:
+        name = "writable_paths" if access.write else "readable_paths"
+        name = "allowed_hosts" if access.kind == "host" else name
+        add_to_setting(f"terminal.{name}", access.value)
+
+    return keep
 
 
 def workplace_fields(request: AgentRequest, tools: ToolBox | None) -> dict[str, str]:

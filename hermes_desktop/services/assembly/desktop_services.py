@@ -38,6 +38,7 @@ from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.services.sessions.session_search import SessionSearch
 from hermes_desktop.services.sessions.state_watch import Beside, PairingWatch, StateWatch
 from hermes_desktop.services.sessions.transcript import TranscriptReader
+from hermes_desktop.services.settings.setting_writer import list_extender
 from hermes_desktop.services.settings.settings_service import SettingsService
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
@@ -200,6 +201,7 @@ def _tools(setup: HostSetup, db: SessionDB, redactor: SecretRedactor, clock: Clo
         environ=setup.environ,
         redactor=redactor,
         clock=clock,
+        add_to_setting=list_extender(setup.paths, setup.environ, clock),
     )
 
 

@@ -25,6 +25,7 @@ from hermes_desktop.services.hosting.gateway_host import DRAIN_S, GatewayHost, H
 from hermes_desktop.services.hosting.hosted_gateway import HostedParts
 from hermes_desktop.services.hosting.private_gateway import Workers
 from hermes_desktop.services.sessions.open_turns import ForeignTurns
+from hermes_desktop.services.settings.setting_writer import list_extender
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
@@ -95,6 +96,7 @@ def join_gateway(
         environ=setup.environ,
         redactor=redactor,
         clock=clock,
+        add_to_setting=list_extender(setup.paths, setup.environ, clock),
     )
     builder = AgentBuilder(
         setup.paths, db, redactor, setup.environ, offline=False, clock=clock, tools=tools

@@ -23,7 +23,7 @@ from hermes_desktop.services.assembly.rpc_settings import RpcSettings
 from hermes_desktop.services.sessions.delete_plan import DeletePlan
 from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.services.sessions.session_catalog import find_session_id
-from hermes_desktop.services.settings.setting_writer import setting_writer
+from hermes_desktop.services.settings.setting_writer import list_extender, setting_writer
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 from hermes_desktop.tui_gateway.program import RpcProgram
@@ -203,6 +203,7 @@ class RpcParts:
                         clock=self._clock,
                         surface="tui",
                         processes=self._processes,
+                        add_to_setting=list_extender(self._paths, self._environ, self._clock),
                     ),
                 )
             return self._builder

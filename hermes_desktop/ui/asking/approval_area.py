@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QPalette, QResizeEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
 from typing_extensions import override
 
-from hermes_desktop.core.user_requests import ApprovalChoice, UserRequest
+from hermes_desktop.core.user_requests import ApprovalChoice, RequestSubject, UserRequest
 from hermes_desktop.ui.asking.request_area import RequestArea
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
@@ -43,13 +43,7 @@ class ApprovalArea(RequestArea):
         for label in (self.why, self.where):
             label.setMinimumHeight(1)  # otherwise the area assumes two lines and scrolls
             self.column.addWidget(label)
-        words: dict[ApprovalChoice, str] = {
-            "deny": self.tr("&Deny"),
-            "once": self.tr("Allow &once"),
-            "session": self.tr("Allow in &session"),
-            "always": self.tr("&Always allow"),
-        }
-        self.buttons = {choice: QPushButton(text) for choice, text in words.items()}
+        self.buttons = {choice: QPushButton(text) for choice, text in self._words("action").items()}
         for choice, button in self.buttons.items():
             button.setAutoDefault(choice == "deny")
             button.clicked.connect(lambda _=False, chosen=choice: self.chosen.emit(chosen))
@@ -61,8 +55,14 @@ class ApprovalArea(RequestArea):
         if self.what.toPlainText() != request.text:
             self.verticalScrollBar().setValue(0)
         self.what.show_text(request.text)
-        self.why.setText(" ".join(visible(each) for each in request.why))
-        self.where.setText(self.tr("{}, in {}").format(request.tool, visible(request.where)))
+        is_action = request.subject == "action"
+        between = " " if is_action else "\n"
+        self.why.setText(between.join(visible(each) for each in request.why))
+        where = self.tr("{}, in {}").format(request.tool, visible(request.where))
+        self.where.setText(where if is_action else "")
+        self.where.setVisible(is_action)
+        for choice, words in self._words(request.subject).items():
+            self.buttons[choice].setText(words)
         description = f"{self.what.toPlainText()[:500]}. {self.why.text()}"
         for button in self.buttons.values():
             button.setAccessibleDescription(description)
@@ -72,10 +72,29 @@ class ApprovalArea(RequestArea):
         for choice, button in self.buttons.items():
             button.setVisible(choice in choices)
 
+    def _words(self, subject: RequestSubject) -> dict[ApprovalChoice, str]:
+        """Return the text of each button."""
+        if subject == "action":
+            return {
+                "deny": self.tr("&Deny"),
+                "once": self.tr("Allow &once"),
+                "session": self.tr("Allow in &session"),
+                "always": self.tr("&Always allow"),
+            }
+        is_host = subject == "host"
+        return {
+            "deny": self.tr("&Deny"),
+            "once": self.tr("For the next c&ommand"),
+            "session": self.tr("For this &session"),
+            "always": self.tr("&Always for this host")
+            if is_host
+            else self.tr("&Always for this path"),
+        }
+
     @property
     def description(self) -> str:
         """The whole content as text, for screen readers."""
-        return f"{self.what.toPlainText()}\n{self.why.text()}\n{self.where.text()}"
+        return f"{self.what.toPlainText()}\n{self.why.text()}\n{self.where.text()}".rstrip()
 
     def _colour_labels(self) -> None:
         tint(self.why, self._theme.palette.text)

@@ -21,6 +21,7 @@ from hermes_desktop.ui.widgets.announcement import announce
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import Theme
 from hermes_desktop.ui.words.source_names import source_name
+from hermes_desktop.ui.words.visible_text import visible
 
 _LEAST_WIDTH, _MOST_WIDTH = 620, 760
 _MOST_WORDS = 200
@@ -206,9 +207,11 @@ class RequestPresenter(QObject):
         self._over = None
         self._show()
         about = " ".join(request.why) if request.kind == "approval" else request.text
+        if request.headline:
+            about = f"{request.headline} {request.text}. {about}"
         announce(self._page, self.tr("Question from the assistant: {}").format(about))
         if self._is_hidden():
-            title = (
+            title = visible(request.headline) or (
                 self.tr("Allow this action?")
                 if request.kind == "approval"
                 else self.tr("The assistant has a question")

@@ -30,6 +30,7 @@ from hermes_desktop.ui.widgets.flow_row import FlowRow
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, Theme
+from hermes_desktop.ui.words.visible_text import visible
 
 ARMED_AFTER_MS = 500
 """Delay that ignores keys and clicks meant for something else."""
@@ -159,6 +160,9 @@ class RequestSheet(QWidget):
         self.hide()
 
     def _title(self, request: UserRequest, *, elsewhere: bool) -> str:
+        if request.headline:
+            headline = visible(request.headline)
+            return self.tr("In another session: {}").format(headline) if elsewhere else headline
         if request.kind == "approval":
             return (
                 self.tr("Allow this action in another session?")

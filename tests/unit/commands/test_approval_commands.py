@@ -99,3 +99,13 @@ def test_the_end_of_a_long_command_is_shown_in_a_chat() -> None:
     assert "rm -rf everything" in words
     assert f"{len(long) - 1500} characters of its middle are not shown" in words
     assert len(words) < 2200
+
+
+def test_what_may_be_reached_is_asked_for_in_its_own_words() -> None:
+    wanted = replace(
+        request(), text="example.org", headline="Let commands reach this host?", subject="host"
+    )
+    words = question(wanted, 60, "/")
+
+    assert words.startswith("Let commands reach this host?\n```\nexample.org\n```\nIt deletes.\n")
+    assert "/home/otto" not in words

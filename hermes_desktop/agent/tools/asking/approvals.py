@@ -8,11 +8,11 @@ import fnmatch
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
 
 from hermes_desktop import plugins
-from hermes_desktop.agent.sandbox.grants import Hold, Level
+from hermes_desktop.agent.sandbox.grants import Access, Hold, Level
 from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue, new_request_id, plain
 from hermes_desktop.agent.tools.base import ToolError
@@ -28,7 +28,12 @@ from hermes_desktop.agent.tools.danger.shell_reader import Word
 from hermes_desktop.agent.types import CancelSignal
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.session_context import get_session_env
-from hermes_desktop.core.user_requests import ApprovalChoice, UserAnswer, UserRequest
+from hermes_desktop.core.user_requests import (
+    ACCESS_TOOL,
+    ApprovalChoice,
+    UserAnswer,
+    UserRequest,
+)
 
 log = logging.getLogger(__name__)
 
@@ -217,6 +222,45 @@ class ApprovalGate:
             dangers.append(Danger("writes-care", f"writes a file; {why}"))
         self._file("write_file", path, dangers, session_id, cancel, text=text)
 
+    def access(  # noqa: PLR0913 - what the question says
+        self,
+        access: Access,
+        headline: str,
+        sentences: Sequence[str],
+        said: str,
+        session_id: str,
+        cancel: CancelSignal,
+        *,
+        may_keep: bool,
+    ) -> ApprovalChoice:
+        """Ask whether commands may reach something; return the choice that allows it.
+
+        Asked even where approvals are off: these do not switch the sandbox off.
+
+        Args:
+            access: What is to be reached.
+            headline: What is asked, in one sentence.
+            sentences: What the user has to know.
+            said: The reason that the model gives; untrusted.
+            session_id: The session.
+            cancel: Ends the wait.
+            may_keep: It can be allowed for always.
+
+        Raises:
+            ToolError: It was denied; the message is for the model.
+        """
+        request = self._request(ACCESS_TOOL, session_id, access.value, may_keep=may_keep)
+        told = (*sentences, f"The assistant says: “{said}”")
+        request = replace(
+            request,
+            headline=headline,
+            subject=access.kind,
+            where=str(self._places.cwd),
+            why=tuple(plain(self._clean(each)) for each in told),
+            keys=(f"{access.kind}-{'write' if access.write else 'read'}",),
+        )
+        return self._answered(request, cancel, f"{request.keys[0]} {access.value}")
+
     def _file(
         self,
         tool: str,
@@ -255,31 +299,42 @@ class ApprovalGate:
         if self._memory.allows(scope, matter):
             self._note("allowed", "it was allowed before", tool, what, session_id)
             return
+        request = self._request(tool, session_id, what + _told(text), may_keep=self._memory.keeps)
+        request = replace(
+            request,
+            where=where,
+            why=tuple(self._clean(f"It {each.words}.") for each in dangers),
+            keys=tuple(each.key for each in dangers),
+        )
+        choice = self._answered(request, cancel, what)
+        self._memory.allow(scope, matter, choice, shown=plain(self._clean(what)))
+
+    def _request(self, tool: str, session_id: str, text: str, *, may_keep: bool) -> UserRequest:
         now = self._clock.time()
-        request = UserRequest(
+        return UserRequest(
             id=new_request_id(),
-            session_key=key,
+            session_key=self._chat(),
             session_id=session_id,
             user_id=get_session_env("HERMES_SESSION_USER_ID"),
             platform=self._platform,
             kind="approval",
             tool=tool,
-            text=plain(self._clean(what + _told(text))),
-            where=where,
-            why=tuple(self._clean(f"It {each.words}.") for each in dangers),
-            choices=_EVERYWHERE if self._memory.keeps else _NOT_ALWAYS,
+            text=plain(self._clean(text)),
+            choices=_EVERYWHERE if may_keep else _NOT_ALWAYS,
             asked_at=now,
             expires_at=now + self._rules.timeout_s,
-            keys=tuple(each.key for each in dangers),
         )
-        facts = _facts(request, dangers)
+
+    def _answered(self, request: UserRequest, cancel: CancelSignal, what: str) -> ApprovalChoice:
+        """Wait for the user; return a choice that allows it. Raises as :meth:`command`."""
+        facts = _facts(request)
         _tell_plugins("pre_approval_request", facts)
         answer = self._queue.ask(request, cancel, self._rules.timeout_s)
         _tell_plugins("post_approval_response", {**facts, "choice": answer.text})
-        self._note(answer.text, answer.reason, tool, what, session_id)
+        self._note(answer.text, answer.reason, request.tool, what, request.session_id)
         if answer.text not in _ALLOWING:
             raise ToolError(_denied(answer))
-        self._memory.allow(scope, matter, answer.text, shown=plain(self._clean(what)))
+        return cast("ApprovalChoice", answer.text)
 
     def _chat(self) -> str:
         return get_session_env("HERMES_SESSION_KEY") or self._session_key
@@ -303,14 +358,13 @@ class ApprovalGate:
         )
 
 
-def _facts(request: UserRequest, dangers: tuple[Danger, ...]) -> dict[str, Any]:
+def _facts(request: UserRequest) -> dict[str, Any]:
     """Return what plugins receive about a request."""
-    keys = [each.key for each in dangers]
     return {
         "command": request.text,
         "description": " ".join(request.why),
-        "pattern_key": keys[0],
-        "pattern_keys": keys,
+        "pattern_key": request.keys[0],
+        "pattern_keys": list(request.keys),
         "session_key": request.session_key,
         "surface": "cli" if request.platform in HERE else "gateway",
     }

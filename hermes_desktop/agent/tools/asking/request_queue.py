@@ -78,6 +78,7 @@ class RequestQueue:
         self._attendants: list[Attendant] = []
         self._observers: list[Callable[[UserRequest, bool], object]] = []
         self._followers: list[Callable[[str, str], object]] = []
+        self._enders: list[Callable[[str], object]] = []
         self._free: set[str] = set()
         self._moved = ChatKeyAliases()
         self._closed = False
@@ -268,6 +269,18 @@ class RequestQueue:
         """Subscribe to changes of chat keys: called with the old and the new one."""
         with self._lock:
             self._followers.append(follower)
+
+    def on_session_end(self, follower: Callable[[str], object]) -> None:
+        """Subscribe to the ends of sessions: called with the session id; must not block."""
+        with self._lock:
+            self._enders.append(follower)
+
+    def end_session(self, session_id: str) -> None:
+        """Notify that a session has ended, so that what was allowed in it counts no more."""
+        with self._lock:
+            followers = tuple(self._enders)
+        for follower in followers:
+            follower(session_id)
 
     def move(self, old_key: str, new_key: str) -> None:
         """Move a chat's pending and later requests and its approval switch to another key."""

@@ -178,10 +178,13 @@ class ProcessTable:
 
     def hold(self, process_id: str) -> Hold:
         """Return how firmly a process is held; an unknown one is not held."""
+        plan = self.plan(process_id)
+        return plan.hold if plan is not None else Hold(Level.NONE, "runs without a sandbox")
+
+    def plan(self, process_id: str) -> Plan | None:
+        """Return how a process runs in the sandbox; None if that is unknown."""
         kept = self._kept.get(process_id)
-        if kept is None or kept.wanted.plan is None:
-            return Hold(Level.NONE, "runs without a sandbox")
-        return kept.wanted.plan.hold
+        return kept.wanted.plan if kept is not None else None
 
     def has_active(self, session_key: str) -> bool:
         """Return whether a process runs for a chat."""

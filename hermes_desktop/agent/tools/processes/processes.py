@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 from hermes_desktop.agent.sandbox.sandbox import Plan
+from hermes_desktop.agent.tools.asking.ask_access import what_it_lacked
 from hermes_desktop.agent.tools.base import STOPPED, Answer, Arguments, Tool, ToolContext, ToolError
 from hermes_desktop.agent.tools.processes.process_table import ProcessInfo, ProcessTable, Wanted
 from hermes_desktop.core.errors import BusyError
@@ -69,7 +70,7 @@ def _process(arguments: Arguments, context: ToolContext) -> Answer:
         return {"processes": [_line(each, table) for each in found]}
     known = _find(arguments, context, table)
     if action == "poll":
-        return _state(known, table, arguments.get("cursor"))
+        return _state(known, table, arguments.get("cursor"), context)
     if action == "wait":
         return _wait(known, table, arguments, context)
     if action == "kill":
@@ -101,7 +102,9 @@ def _line(info: ProcessInfo, table: ProcessTable) -> dict[str, Any]:
     return line if info.state == "running" else {**line, "exit_code": info.code}
 
 
-def _state(info: ProcessInfo, table: ProcessTable, cursor: int | None) -> dict[str, Any]:
+def _state(
+    info: ProcessInfo, table: ProcessTable, cursor: int | None, context: ToolContext
+) -> dict[str, Any]:
     piece = table.output(info.id, cursor, MOST_OUTPUT)
     answer = {
         "session_id": info.id,
@@ -112,6 +115,9 @@ def _state(info: ProcessInfo, table: ProcessTable, cursor: int | None) -> dict[s
     }
     if piece.missed:
         answer["missed_bytes"] = piece.missed
+    if info.state == "ended":
+        plan = table.plan(info.id)
+        answer |= what_it_lacked(info.command, info.code, piece.text, plan, context)
     return answer
 
 
@@ -120,7 +126,7 @@ def _wait(
 ) -> Answer:
     seconds = float(arguments.get("timeout", _USUAL_WAIT_S))
     over = table.wait(info.id, seconds, context.cancel.is_set)
-    answer = _state(table.find(info.id) or info, table, arguments.get("cursor"))
+    answer = _state(table.find(info.id) or info, table, arguments.get("cursor"), context)
     if context.cancel.is_set():
         return {**answer, "error": STOPPED}
     return answer if over else {**answer, "note": f"It still runs after {seconds:g} s."}

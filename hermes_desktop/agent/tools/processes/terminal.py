@@ -5,8 +5,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.agent.sandbox.grants import Level
-from hermes_desktop.agent.sandbox.hints import what_was_missing
+from hermes_desktop.agent.tools.asking.ask_access import what_it_lacked
 from hermes_desktop.agent.tools.base import (
     STOPPED,
     Answer,
@@ -29,7 +28,7 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
     if not command.strip():
         raise ToolError("The command is empty.")
     folder = _folder(arguments, context)
-    plan = setup.sandbox.plan(context.session_id, folder)
+    plan = setup.sandbox.plan(context.session_id, folder, context.cancel)
     told = _placed(command, folder, context)
     context.gate.command(told, context.session_id, context.cancel, plan.hold)
     context.before_command()
@@ -58,10 +57,7 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
         "exit_code": ended.code,
         "error": None,
     }
-    if ended.code and plan.hold.level is not Level.NONE:
-        missing = what_was_missing(output, plan.grant, setup.sandbox.homes, denied)
-        if missing:
-            answer["not_granted"] = [f"{each.kind} {each.value}" for each in missing]
+    answer |= what_it_lacked(command, ended.code, output, plan, context, denied)
     if context.cancel.is_set():
         answer["error"] = STOPPED
     elif ended.timed_out:

@@ -14,7 +14,7 @@ from hermes_desktop.ui.words.visible_text import one_line, visible, without_term
 _LARGE_ARGUMENTS = 20_000
 _LARGE_RESULT = 400_000
 _TELLING_KEYS = (
-    "command", "cmd", "code", "path", "file_path", "filename", "url", "query", "pattern",
+    "command", "cmd", "code", "path", "file_path", "filename", "url", "what", "query", "pattern",
     "question", "prompt", "task", "goal", "name", "title", "text", "content",
 )  # fmt: skip
 _EXIT_CODE = re.compile(r'"exit_code"\s*:\s*(-?\d+)')

@@ -113,6 +113,8 @@ def test_what_a_command_lacked_is_named(held: ToolStage) -> None:
     path = held.user_home / "Documents/plan.txt"
 
     assert run(held, f"cat {path}")["not_granted"] == [f"path {path.resolve()}"]
+    made = run(held, f"echo x > {path.parent}/new.txt")
+    assert made["not_granted"] == [f"path {path.parent.resolve()}"]
     assert "not_granted" not in run(held, f"cat {held.home}/state.db")
     assert "not_granted" not in run(held, "cat missing.txt")
 
