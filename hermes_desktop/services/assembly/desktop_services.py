@@ -38,6 +38,7 @@ from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.services.sessions.session_search import SessionSearch
 from hermes_desktop.services.sessions.state_watch import Beside, PairingWatch, StateWatch
 from hermes_desktop.services.sessions.transcript import TranscriptReader
+from hermes_desktop.services.sessions.workplace import Workplaces
 from hermes_desktop.services.settings.settings_service import SettingsService
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
@@ -80,6 +81,7 @@ class DesktopServices:
     prompts: SessionPrompts
     upkeep: HistoryMaintenance
     window_state: WindowState
+    workplaces: Workplaces
     hosts: bool = True
     ended_processes: tuple[ProcessInfo, ...] = ()
 
@@ -123,6 +125,7 @@ class DesktopServices:
         await self.actions.close()
         self.settings.close()
         self.models.close()
+        self.workplaces.close()
         self.figures.close()
         await self.workers.readers.run(self.watcher.close)
         await self.workers.readers.run(self.prompts.close)
@@ -179,6 +182,13 @@ def join_parts(
         prompts=builder.prompts,
         upkeep=_upkeep(parts, workers, gateway),
         window_state=WindowState(DesktopDatabase(paths.own_store), workers.writers, clock),
+        workplaces=Workplaces(
+            db,
+            tools,
+            adapter.chat_key,
+            writers=workers.writers,
+            checks=not offline,
+        ),
         hosts=hosts,
     )
 

@@ -164,4 +164,5 @@ PROCESS = Tool(
     _process,
     required=("action",),
     subject="action",
+    in_folder=False,
 )
