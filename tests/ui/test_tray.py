@@ -38,7 +38,8 @@ def texts(tray: Tray) -> list[str]:
 
 def test_menu_stands_in_a_fixed_order(tray) -> None:
     assert texts(tray) == [
-        "Gateway stopped", "Approvals are off", "Work not running…", "Show Hermes", "New chat", "Recent",
+        "Gateway stopped", "Approvals are off", "Work not running…", "Show Hermes", "New chat",
+        "Recent",
         "Start gateway", "Stop gateway…", "Restart gateway…", "Take over the gateway…",
         "Settings…", "Quit",
     ]  # fmt: skip
