@@ -186,7 +186,7 @@ class Workplaces:
             folder="" if unconfirmed else str(found.path),
             condition="unconfirmed" if unconfirmed else _condition(found.path, found.is_default),
             imported=found.unconfirmed,
-            left_home=bool(stored) and str(found.path) != stored,
+            left_home=bool(stored) and found.path != Path(stored),
             usual=str(usual.path),
             is_first=is_first,
             recent=recent,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
+from hermes_desktop.agent.undo.turn_record import TurnRecords
 from hermes_desktop.ui.chat.header.workplace_control import LinksQuestion
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes import model_server as fake
@@ -146,16 +147,15 @@ async def test_a_change_counts_from_the_next_message_on(stage: ChatStage, user_h
         await stage.say_and_wait("Write again")
         assert [each.name for each in first.iterdir()] == ["a.txt"]
         assert (second / "b.txt").exists()
-        kept = stage.paths.desktop_dir / "undo" / "turns"
-        records = [json.loads(each.read_text()) for each in sorted(kept.glob("*.json"))]
-        assert [each["folder"] for each in records] == [str(first), str(second)]
-        assert "~/first" in choices(stage) or str(first) not in choices(stage)
+        records = TurnRecords(stage.paths.desktop_dir / "undo" / "turns").all()
+        assert {each.folder for each in records} == {first, second}
         with stage.another_program() as db:
             row = db.get_session("s")
         assert (row["git_branch"], row["git_repo_root"]) == ("main", str(second))
         choose(stage, "Open folder")
         await stage.until(lambda: stage.opened)
         assert stage.opened == [second.as_uri()]
+        assert choices(stage)[0] == "~/second"
 
 
 async def test_the_model_is_told_of_a_change_once(stage: ChatStage, user_home: Path) -> None:
