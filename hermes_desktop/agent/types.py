@@ -361,6 +361,8 @@ class AgentRequest:
             other settings is not reused.
         model_override: ``model``, ``provider`` and ``base_url`` as far as they were chosen for this
             session; an agent created with others is not reused.
+        folder: The working folder that is stored with the session, "" for none; an agent created
+            for another one is not reused.
     """
 
     session_id: str
@@ -369,6 +371,7 @@ class AgentRequest:
     session_fields: Mapping[str, Any] = field(default_factory=dict)
     settings: str = ""
     model_override: Mapping[str, str] = field(default_factory=dict)
+    folder: str = ""
 
 
 AgentFactory = Callable[[AgentRequest], TurnAgent]

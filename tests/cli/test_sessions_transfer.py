@@ -371,6 +371,17 @@ def test_a_folder_of_a_file_is_used_only_after_a_person_says_so(
     assert "it worked in / before" in told.err
 
     assert program.run("sessions", "folder", "moved", "/no/such/folder").code == 2
-    assert program.run("sessions", "folder", "moved", "--imported").out == "/\n"
-    assert program.run("sessions", "folder", "moved", str(home)).out == f"{home}\n"
-    assert exported(program.run("sessions", "export").out)["moved"]["cwd"] == str(home)
+    for given in ("--imported", str(home)):
+        refused = program.run("sessions", "folder", "moved", given)
+        assert refused.code == 2
+        assert "The assistant does not work in" in refused.err
+    work = home.parent / "work"
+    work.mkdir()
+    assert program.run("sessions", "folder", "moved", str(work)).out == f"{work}\n"
+    assert exported(program.run("sessions", "export").out)["moved"]["cwd"] == str(work)
+
+    (home.parent / "thesis").write_text("x")
+    (work / "copy").hardlink_to(home.parent / "thesis")
+    told = program.run("sessions", "folder", "moved", str(work))
+    assert "1 file in" in told.err
+    assert "outside it (copy)" in told.err

@@ -38,11 +38,24 @@ def texts(tray: Tray) -> list[str]:
 
 def test_menu_stands_in_a_fixed_order(tray) -> None:
     assert texts(tray) == [
-        "Gateway stopped", "Work not running…", "Show Hermes", "New chat", "Recent",
+        "Gateway stopped", "Approvals are off", "Work not running…", "Show Hermes", "New chat",
+        "Recent",
         "Start gateway", "Stop gateway…", "Restart gateway…", "Take over the gateway…",
         "Settings…", "Quit",
     ]  # fmt: skip
     assert not tray.menu.actions()[0].isEnabled()
+
+
+def test_approvals_that_are_off_are_said(tray) -> None:
+    action = next(each for each in tray.menu.actions() if each.text() == "Approvals are off")
+    assert not action.isVisible()
+    tray.show_approvals(True)
+    assert action.isVisible()
+    assert "Approvals are off" in tray.face.tooltip
+    assert tray.face.icon == "tray-stopped"
+    tray.show_approvals(False)
+    assert not action.isVisible()
+    assert "Approvals" not in tray.face.tooltip
 
 
 def test_status_and_problems_change_the_face_in_place(tray) -> None:

@@ -193,6 +193,19 @@ TOOL_OPTIONS: tuple[Option, ...] = (
         maximum=86_400,
     ),
     Option(
+        key="terminal.cwd",
+        title="Working folder",
+        help="Where new sessions and chats work. Without it, that is Hermes in your documents "
+        "folder, or in the window the folder that you picked last for a new session. Your home "
+        "folder cannot be used.",
+        section=_TOOLS,
+        kind="text",
+        default=None,
+        may_be_none=True,
+        consequence="Everyone who may use these tools in a chat works with the files in this "
+        "folder.",
+    ),
+    Option(
         key="terminal.timeout",
         title="Command time-out (seconds)",
         help="How long a command of the assistant can run before it is stopped.",

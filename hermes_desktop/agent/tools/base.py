@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hermes_desktop.agent.tools.asking.approvals import ApprovalGate
     from hermes_desktop.agent.tools.asking.clarify import UserQuestions
     from hermes_desktop.agent.tools.processes.process_table import ProcessTable
+    from hermes_desktop.agent.tools.work_folder import WorkFolder
     from hermes_desktop.agent.undo.turn_undo import TurnUndo
 
 Arguments = Mapping[str, Any]
@@ -45,6 +46,7 @@ class ToolSetup:
         memory_approval: Changes of the memory need the user's approval.
         keep_grant: Writes to the settings what the user grants to commands for always; raises
             HermesError. None: nothing can be kept.
+        folder: What ``cwd`` is; None: a folder that is known to exist.
         processes: The background processes; None: there are none.
     """
 
@@ -62,6 +64,16 @@ class ToolSetup:
     processes: "ProcessTable | None" = None
     memory_approval: bool = False
     keep_grant: "Callable[[Access], object] | None" = None
+    folder: "WorkFolder | None" = None
+
+    def require_folder(self, tool: "Tool") -> None:
+        """Make sure that a tool has a folder to work in, if it needs one. Blocking.
+
+        Raises:
+            ToolError: There is none.
+        """
+        if self.folder is not None and tool.toolset in {"file", "terminal"} and tool.in_folder:
+            self.folder.require()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +124,7 @@ class Tool:
         required: Required arguments.
         parallel: It changes nothing, so that several may run at once.
         subject: The argument that names what it works on, for a line in the window.
+        in_folder: Whether it works in the working folder, as those for files and commands do.
     """
 
     name: str
@@ -122,6 +135,7 @@ class Tool:
     required: tuple[str, ...] = ()
     parallel: bool = False
     subject: str = ""
+    in_folder: bool = True
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of the arguments."""

@@ -83,6 +83,13 @@ class ToolBox:
         """The default working folder of the tools."""
         return self._setup.cwd
 
+    @property
+    def told_folder(self) -> str:
+        """The folder that the model is told; "" if no tool works in it, or none was chosen."""
+        folder = self._setup.folder
+        works = any(each.toolset in {"file", "terminal"} for each in self._tools.values())
+        return str(self._setup.cwd) if works and not (folder and folder.unconfirmed) else ""
+
     def definitions(self) -> tuple[Mapping[str, Any], ...]:
         """Return the tools in the format of the API."""
         return self._definitions
@@ -122,8 +129,11 @@ class ToolBox:
 
             def do() -> Answer:
                 why = _blocked(tool, begun, turn)
+                if why:
+                    return {"error": why}
+                self._setup.require_folder(tool)
                 with measured_by(begun.waits), undo.working() if undo else nullcontext():
-                    return {"error": why} if why else tool.run(arguments, context)
+                    return tool.run(arguments, context)
 
             begun.pending = PendingCall(do, f"tool {tool.name}")
         return begun

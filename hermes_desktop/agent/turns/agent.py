@@ -11,6 +11,7 @@ from hermes_desktop.agent.compression.compression_turn import ContextLimiter, st
 from hermes_desktop.agent.providers.base import ChatProvider, Reply
 from hermes_desktop.agent.session_titles import TitleWriter
 from hermes_desktop.agent.steering import Heard, Steering
+from hermes_desktop.agent.turns.folder_news import folder_news
 from hermes_desktop.agent.turns.system_prompt import PromptBuilder
 from hermes_desktop.agent.turns.tool_rounds import (
     MAX_TURNS,
@@ -71,6 +72,7 @@ class AIAgent:
         room: Keeps conversations within the context of the model; None: they are not compacted.
         titles: Sets titles of conversations; None: they get none.
         undo: Where what a turn changes is kept before; None: turns cannot be undone.
+        folder: The folder in which its tools work; "" if they need none.
 
     Attributes:
         session_id: The session of the next turn.
@@ -100,6 +102,7 @@ class AIAgent:
         room: ContextLimiter | None = None,
         titles: TitleWriter | None = None,
         undo: UndoStore | None = None,
+        folder: str = "",
     ) -> None:
         self.session_id = session_id
         self._provider = provider
@@ -113,6 +116,7 @@ class AIAgent:
         self.room = room
         self._titles = titles
         self._undo = undo
+        self._folder = folder
         self.on_moved: Callable[[str], None] | None = None
         if room is not None:
             room.moved = self._switch_session
@@ -243,7 +247,7 @@ class AIAgent:
         hooks = TurnHooks(self.session_id, task_id, self._provider.choice, self._source, cancel)
         try:
             prompt, history = self._prepare(system_message)
-            sent = sent_fields(text, clean_text(turn_note))
+            sent = sent_fields(text, clean_text(self._with_news(turn_note, prompt, history)))
             writer.write("user", text, platform_message_id=platform_message_id, **sent)
         except NotFoundError:
             return self._gone(hooks, text)
@@ -267,6 +271,11 @@ class AIAgent:
         result = self._run(rounds)
         hooks.over(result, text, rounds.history)
         return result
+
+    def _with_news(self, note: str, prompt: str, history: Sequence[ConversationMessage]) -> str:
+        """Return the note for the model, with its working folder if that has changed."""
+        news = folder_news(self._folder, prompt, history) if self._folder else ""
+        return "\n\n".join(part for part in (note.strip(), news) if part)
 
     def _gone(self, hooks: TurnHooks, text: str) -> AgentResult:
         known = self._history or []

@@ -1,5 +1,6 @@
 """Commands on single sessions by name: rename, unarchive, delete, pin, unpin, folder."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,8 +13,14 @@ from hermes_desktop.cli.output import Column, counted, first_rows, size
 from hermes_desktop.cli.sessions.session_trash import as_ranges
 from hermes_desktop.cli.store_access import open_actions, open_store
 from hermes_desktop.core.errors import CancelledError, NotFoundError, UsageError
+from hermes_desktop.core.files.hard_links import outside_links
 from hermes_desktop.services.sessions.session_catalog import choose_for_change, find_session_id
-from hermes_desktop.services.sessions.working_folder import set_working_folder, working_folder
+from hermes_desktop.services.sessions.working_folder import (
+    homes_of,
+    links_note,
+    set_working_folder,
+    working_folder,
+)
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
@@ -233,7 +240,7 @@ def folder(
                     "Name a folder instead.",
                 )
         if place is not None:
-            found = set_working_folder(db, session_id, place)
+            found = set_working_folder(db, session_id, place, homes_of(paths))
     if as_json:
         values = {"id": found.session_id, "cwd": found.current, "imported": found.imported}
         output.write_json_object(values)
@@ -241,3 +248,8 @@ def folder(
     output.write(output.one_line(found.current or "No folder is set.") + "\n")
     if found.note:
         output.say(f"Note: {found.note}.")
+    if place is not None and found.current is not None:
+        chosen = Path(found.current)
+        note = links_note(chosen, outside_links(chosen, lambda: False))
+        if note:
+            output.say(f"Note: {note}")

@@ -65,6 +65,8 @@ class DesktopAdapter(PlatformAdapter):
         session_store: The chats; the store that the runner uses.
         session_db: The sessions.
         bus: The bus on which the runner publishes how turns end.
+        new_folder: Returns the working folder of a session that starts here, by its source tag;
+            blocking.
     """
 
     expected_silence_s = None
@@ -77,6 +79,7 @@ class DesktopAdapter(PlatformAdapter):
         session_db: AsyncSessionDB,
         bus: EventBus,
         clock: Clock | None = None,
+        new_folder: Callable[[str], str] = lambda _source: "",
     ) -> None:
         super().__init__(Platform.DESKTOP, clock=clock)
         self._session_store = session_store
@@ -89,6 +92,8 @@ class DesktopAdapter(PlatformAdapter):
         self._finished: OrderedDict[str, TurnFinished] = OrderedDict()
         # Changed on turn workers, too; each change is a single step.
         self._unstored: set[str] = set()
+        self._folders: dict[str, str] = {}
+        self._new_folder = new_folder
         self._opened: dict[str, _OpenedRow] = {}
         self._unsubscribe: Callable[[], None] | None = None
         self._idle_look: asyncio.Task[None] | None = None
@@ -127,7 +132,13 @@ class DesktopAdapter(PlatformAdapter):
     # Called by the window and the command line
 
     async def submit(
-        self, *, text: str, session_id: str | None, turn_id: str, source_tag: str = SOURCE
+        self,
+        *,
+        text: str,
+        session_id: str | None,
+        turn_id: str,
+        source_tag: str = SOURCE,
+        folder: str = "",
     ) -> Submitted:
         """Send a message. Messages of one conversation are answered in the order of the calls.
 
@@ -136,6 +147,7 @@ class DesktopAdapter(PlatformAdapter):
             session_id: Any session of the conversation, None for a new conversation.
             turn_id: Identifies the turn in all events about it.
             source_tag: The recorded origin of a new conversation: ``desktop`` or ``cli``.
+            folder: The working folder of a new conversation; "": the usual one.
 
         Raises:
             UsageError: There is nothing to send.
@@ -146,6 +158,8 @@ class DesktopAdapter(PlatformAdapter):
             raise UsageError("There is nothing to send.", "The message is blank.", "Type one.")
         async with self._order:
             root, tip = await self._conversation(session_id)
+            if session_id is None and folder:
+                self._folders[root] = folder
             source = SessionSource(platform=Platform.DESKTOP, chat_id=root)
             session_key = self._session_key(root)
             bound = self._session_store.peek_session_id(session_key)
@@ -195,6 +209,14 @@ class DesktopAdapter(PlatformAdapter):
         """
         return self._session_store.get_model_override(self._session_key(root_id)) or {}
 
+    def chat_key(self, root_id: str) -> str:
+        """Return the key of the chat in which a conversation is continued here.
+
+        Args:
+            root_id: The first session of its lineage.
+        """
+        return self._session_key(root_id)
+
     def _busy_key(self, session_id: str) -> str | None:
         own_key = self._session_key(session_id)
         for session_key in self._unanswered.values():
@@ -234,6 +256,7 @@ class DesktopAdapter(PlatformAdapter):
         self._unanswered.pop(event.turn_id, None)
         if event.stored:
             self._unstored.discard(event.session_id)
+            self._folders.pop(event.session_id, None)
         self._finished[event.turn_id] = event
         if len(self._finished) > _FINISHED_KEPT:
             self._finished.popitem(last=False)
@@ -268,10 +291,16 @@ class DesktopAdapter(PlatformAdapter):
             self._opened[new_id] = opened
 
     def session_fields(self, entry: SessionEntry, event: MessageEvent) -> dict[str, Any]:
-        """Return peer columns for a session that starts in the window; none for other rows."""
+        """Return the folder of a session that starts here, and peer columns in the window."""
+        fields: dict[str, Any] = {}
+        if entry.session_id in self._unstored:
+            tag = event.source_tag or SOURCE
+            folder = self._folders.get(entry.session_id) or self._new_folder(tag)
+            fields = {"cwd": folder} if folder else {}
         if event.source_tag not in {None, SOURCE} or entry.origin is None:
-            return {}
+            return fields
         return {
+            **fields,
             "session_key": entry.session_key,
             "chat_id": entry.origin.chat_id,
             "chat_type": entry.chat_type,

@@ -338,12 +338,20 @@ class BackgroundWork:
                 session_id=task.session_id,
                 source=task.source_tag,
                 session_key=task.session_key,
+                session_fields=self._folder_of(task.session_key),
                 settings=self._execution.agent_settings(),
                 model_override=task.model,
             )
         )
         agent.bind(task.session_id, [])
         return agent
+
+    def _folder_of(self, session_key: str) -> dict[str, str]:
+        """Return the working folder of the chat's session, for the row of a task. Blocking."""
+        entry = self._state.session_store._entries.get(session_key)  # noqa: SLF001 - without loading
+        row = self._state.database().get_session(entry.session_id) if entry is not None else None
+        folder = row.get("cwd") if row is not None else None
+        return {"cwd": str(folder)} if folder else {}
 
     def _chosen_for_tasks(self, session_key: str) -> dict[str, str]:
         entry = self._state.session_store._entries.get(session_key)  # noqa: SLF001 - without loading

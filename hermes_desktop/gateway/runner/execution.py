@@ -336,16 +336,19 @@ class TurnExecution:
         cached = self._agents.get(session_key)
         try:
             adapter.prepare_session(db, session_entry, event)
+            fields = {
+                **self._reasoning.first_config(session_key),
+                **adapter.session_fields(session_entry, event),
+            }
+            row = db.get_session(session_entry.session_id)
             request = AgentRequest(
                 session_id=session_entry.session_id,
                 source=event.source_tag or adapter.platform.value,
                 session_key=session_key,
-                session_fields={
-                    **self._reasoning.first_config(session_key),
-                    **adapter.session_fields(session_entry, event),
-                },
+                session_fields=fields,
                 settings=self.agent_settings(),
                 model_override=self.model_override(session_entry),
+                folder=str((fields if row is None else row).get("cwd") or ""),
             )
             prepared = prepare_agent(cached, request, db, self._state.agent_factory)
             prepared = tidied(prepared, session_entry, record, db, tell)

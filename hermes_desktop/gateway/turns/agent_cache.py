@@ -175,10 +175,12 @@ class PreparedAgent:
 def signature_of(request: AgentRequest) -> str:
     """Return the signature of an agent for this request, as 16 hex digits.
 
-    It covers neither session nor sender: an agent serves all sessions that a chat switches to.
+    It covers neither session nor sender: an agent serves all sessions that a chat switches to, as
+    long as they work in the same folder.
     """
     override = sorted(request.model_override.items())
-    parts = json.dumps([request.source, request.session_key, request.settings, override])
+    what = [request.source, request.session_key, request.settings, override, request.folder]
+    parts = json.dumps(what)
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 

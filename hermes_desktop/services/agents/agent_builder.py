@@ -19,11 +19,12 @@ from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.providers.standing_by import FallbackProvider
 from hermes_desktop.agent.thinking import CHOSEN_KEYS, with_thinking
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
+from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
 from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import AgentRequest, ModelChoice
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import NotConfiguredError
+from hermes_desktop.core.errors import ConfigError, NotConfiguredError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agents.agent_care import AuxiliaryServices, CareSettings
@@ -106,6 +107,19 @@ class AgentBuilder:
         """The background processes; None: agents have no tools."""
         return self._tools.processes if self._tools is not None else None
 
+    def new_folder(self, source: str) -> str:
+        """Return the folder to store with a session that starts here; "" for none. Blocking.
+
+        Args:
+            source: Where it is written to, such as ``desktop`` or ``cli``.
+        """
+        if self._tools is None:
+            return ""
+        try:
+            return str(self._tools.folder(source).path)
+        except ConfigError:
+            return ""  # the turn reports it
+
     def remember_config(self) -> None:
         """Read config.yaml and keep it for use while the file is broken. Blocking.
 
@@ -186,6 +200,7 @@ class AgentBuilder:
             clock=self._clock,
             soul_path=self._paths.home / "SOUL.md",
             tools=tools,
+            folder=_told_folder(tools),
             max_turns=settings.config.max_turns,
             session_fields={
                 "profile_name": self._paths.profile_column,
@@ -247,6 +262,11 @@ def _named(environ: Mapping[str, str]) -> dict[str, str]:
     if isinstance(environ, EnvironmentWithSecrets):
         return environ.with_stored(environ.stored())
     return dict(environ)
+
+
+def _told_folder(tools: ToolBox | None) -> str:
+    """Return the folder that the model is told; "" if its tools need none, or have none."""
+    return tools.told_folder if tools is not None else ""
 
 
 def read_agent_settings(

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.agent.sandbox.grants import Access
+from hermes_desktop.agent.sandbox.own_places import Homes
 from hermes_desktop.agent.sandbox.session_grants import SessionGrants
 from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
+from hermes_desktop.agent.tools.asking.approvals import ApprovalRules
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
-from hermes_desktop.agent.tools.tool_assembly import ToolParts, build_tools
+from hermes_desktop.agent.tools.tool_assembly import ToolParts, build_tools, work_folder
+from hermes_desktop.agent.tools.work_folder import WorkFolder
 from hermes_desktop.agent.types import AgentRequest
 from hermes_desktop.agent.undo.turn_undo import UndoStore
 from hermes_desktop.core.clock import Clock
@@ -19,11 +22,13 @@ from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.files.git_facts import git_facts
 from hermes_desktop.core.log_setup import SecretRedactor, learn_named
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.agents.command_hold import CommandHold, command_hold
 from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.last_valid_config import LastValidConfig
 from hermes_desktop.settings.secret_masking import literal_secrets
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records.stored_values import imported_folder
 
 log = logging.getLogger(__name__)
 
@@ -113,12 +118,14 @@ class AgentTools:
         """
         config = self._config.read()
         self._learn_secrets(config)
+        cwd, imported = self._chosen(request)
         return build_tools(
             self._parts,
             config,
             platform=self._surface or request.source,
             session_key=request.session_key,
-            cwd=self._cwd(request),
+            cwd=cwd,
+            imported=imported,
         )
 
     def end_asking(self) -> None:
@@ -133,13 +140,51 @@ class AgentTools:
             return ""
         return repr([config.get(name) for name in _SECTIONS])
 
-    def _cwd(self, request: AgentRequest) -> Path | None:
-        """Return the folder of the conversation, where one is set for it."""
+    @property
+    def homes(self) -> Homes:
+        """The folders to protect."""
+        return self._parts.homes
+
+    def folder(self, source: str, stored: str = "", imported: str = "") -> WorkFolder:
+        """Return the folder in which a session works, or would work if it began now.
+
+        Args:
+            source: Where the session is written to, such as ``desktop`` or ``cli``.
+            stored: The folder of its row.
+            imported: The folder that an imported session had elsewhere.
+
+        Raises:
+            ConfigError: config.yaml cannot be read.
+        """
+        cwd = Path(stored) if stored else None
+        where = self._surface or source
+        return work_folder(self._config.read(), self._parts, where, cwd, imported)
+
+    def hold(self, *session_keys: str) -> CommandHold:
+        """Return how the commands of a chat are held now. Slow at first: the sandbox is tried.
+
+        Args:
+            session_keys: The keys under which approvals may be switched off in the chat.
+
+        Raises:
+            ConfigError: config.yaml cannot be read.
+        """
+        free = any(self.queue.is_free(each) for each in session_keys if each)
+        return command_hold(self._config.read(), self._parts.sandbox_status, is_free=free)
+
+    def asks_nothing(self) -> bool:
+        """Return whether the settings switch approvals off. Raises as :meth:`hold`."""
+        return ApprovalRules.from_mapping(self._config.read()).mode == "off"
+
+    def _chosen(self, request: AgentRequest) -> tuple[Path | None, str]:
+        """Return the folder that is set for a conversation, and the one it was imported with."""
         named = request.session_fields.get("cwd")
+        imported = None
         if not named:
             row = self._db.get_session(request.session_id)
             named = row.get("cwd") if row is not None else None
-        return Path(str(named)) if named else None
+            imported = imported_folder(row.get("model_config")) if row is not None else None
+        return Path(str(named)) if named else None, imported or ""
 
     def _learn_secrets(self, config: Mapping[str, Any]) -> None:
         literal = literal_secrets(config)

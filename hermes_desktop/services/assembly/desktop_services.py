@@ -38,6 +38,7 @@ from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.services.sessions.session_search import SessionSearch
 from hermes_desktop.services.sessions.state_watch import Beside, PairingWatch, StateWatch
 from hermes_desktop.services.sessions.transcript import TranscriptReader
+from hermes_desktop.services.sessions.workplace import Workplaces
 from hermes_desktop.services.settings.setting_writer import list_extender
 from hermes_desktop.services.settings.settings_service import SettingsService
 from hermes_desktop.state import SessionDB
@@ -81,6 +82,7 @@ class DesktopServices:
     prompts: SessionPrompts
     upkeep: HistoryMaintenance
     window_state: WindowState
+    workplaces: Workplaces
     hosts: bool = True
     ended_processes: tuple[ProcessInfo, ...] = ()
 
@@ -124,6 +126,7 @@ class DesktopServices:
         await self.actions.close()
         self.settings.close()
         self.models.close()
+        self.workplaces.close()
         self.figures.close()
         await self.workers.readers.run(self.watcher.close)
         await self.workers.readers.run(self.prompts.close)
@@ -180,6 +183,13 @@ def join_parts(
         prompts=builder.prompts,
         upkeep=_upkeep(parts, workers, gateway),
         window_state=WindowState(DesktopDatabase(paths.own_store), workers.writers, clock),
+        workplaces=Workplaces(
+            db,
+            tools,
+            adapter.chat_key,
+            writers=workers.writers,
+            checks=not offline,
+        ),
         hosts=hosts,
     )
 

@@ -1,4 +1,4 @@
-"""Window state kept between starts: drafts, and the session that was shown last."""
+"""Window state kept between starts: drafts, the session shown last, the folder of new ones."""
 
 import asyncio
 import logging
@@ -14,6 +14,7 @@ log = logging.getLogger(__name__)
 
 _DRAFT = "draft:"
 _SESSION = "session"
+_FOLDER = "folder"
 _PAUSE_S = 0.5
 
 
@@ -64,6 +65,15 @@ class WindowState:
     def keep_session(self, session_id: str) -> None:
         """Store which session is shown; "" for none."""
         self._put(_SESSION, session_id)
+
+    @property
+    def folder(self) -> str:
+        """The folder picked for new sessions, once the state was loaded; "" for none."""
+        return self._waiting.get(_FOLDER, self._stored.get(_FOLDER, ""))
+
+    def keep_folder(self, folder: str) -> None:
+        """Store the folder for new sessions."""
+        self._put(_FOLDER, folder)
 
     async def flush(self) -> None:
         """Write what changed since the last time."""

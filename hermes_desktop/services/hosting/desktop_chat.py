@@ -18,7 +18,6 @@ from hermes_desktop.gateway.config.gateway_config import Platform, platform_or_n
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter, Submitted
 from hermes_desktop.services.sessions.foreign_wait import ForeignWait, Tell
 from hermes_desktop.services.sessions.open_turns import ForeignTurns
-from hermes_desktop.services.sessions.working_folder import working_folder
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.records.records import SessionSummary
@@ -126,13 +125,6 @@ class DesktopChat:
             return ""
         return await self._readers.run(self._others_in, session.id)
 
-    async def folder_note(self, session: SessionSummary) -> str:
-        """Return a note about an imported session's original working folder, or ""."""
-        try:
-            return (await self._readers.run(working_folder, self._db, session.id)).note
-        except HermesError:
-            return ""  # the session is gone; sending reports that
-
     def enable_foreign_wait(self, tell: Tell) -> None:
         """Make messages wait for turns of foreign programs, and report each wait to ``tell``."""
         self._wait = ForeignWait(self.turns, self._readers, self._clock, tell)
@@ -149,6 +141,7 @@ class DesktopChat:
         session_id: str | None = None,
         source: str = "desktop",
         again: bool = False,
+        folder: str = "",
     ) -> Submitted:
         """Submit a message to the gateway; the reply arrives as events.
 
@@ -159,6 +152,7 @@ class DesktopChat:
             again: Whether this is a retry of a turn that has just failed. The stored prompt, and
                 the partial reply that may follow it, are removed first, so that the session holds
                 the message once.
+            folder: The working folder of a new session; "": the usual one.
 
         Returns:
             The ids that the resulting events and rows carry.
@@ -176,7 +170,11 @@ class DesktopChat:
         if again and session_id is not None:
             await self._writers.run(self._take_back, session_id, text)
         return await self._adapter.submit(
-            text=text, session_id=session_id, turn_id=new_turn_id(), source_tag=source
+            text=text,
+            session_id=session_id,
+            turn_id=new_turn_id(),
+            source_tag=source,
+            folder=folder,
         )
 
     async def stop(self, session_id: str) -> bool:

@@ -73,7 +73,11 @@ def build_private_gateway(parts: HostedParts) -> tuple[GatewayRunner, DesktopAda
         has_active_processes_fn=parts.background.is_busy,
     )
     adapter = DesktopAdapter(
-        session_store=store, session_db=parts.session_db, bus=parts.bus, clock=parts.clock
+        session_store=store,
+        session_db=parts.session_db,
+        bus=parts.bus,
+        clock=parts.clock,
+        new_folder=parts.builder.new_folder,
     )
     runner = GatewayRunner(
         config,

@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from hermes_desktop.agent.sandbox.own_places import Homes
+from hermes_desktop.agent.tools.work_folder import why_not
 from hermes_desktop.core.errors import NotFoundError, UsageError
-from hermes_desktop.services.transfer.import_cleaning import imported_folder
+from hermes_desktop.core.files.git_facts import git_facts
+from hermes_desktop.core.files.hard_links import OutsideLinks
+from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records.stored_values import imported_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +55,66 @@ def working_folder(db: SessionDB, session_id: str) -> WorkingFolder:
     )  # fmt: skip
 
 
-def set_working_folder(db: SessionDB, session_id: str, folder: str) -> WorkingFolder:
+def homes_of(paths: HermesPaths) -> Homes:
+    """Return the folders in which nothing works: the user's home and the one of Hermes."""
+    return Homes(Path.home(), paths.home)
+
+
+def set_working_folder(db: SessionDB, session_id: str, folder: str, homes: Homes) -> WorkingFolder:
     """Set the working folder of a conversation to a folder of this machine.
 
     Args:
         db: The store.
         session_id: Any part of the conversation.
         folder: An existing folder; ``~`` and relative paths are resolved.
+        homes: The homes.
 
     Raises:
         NotFoundError: The session is gone.
-        UsageError: There is no such folder; nothing was changed.
+        UsageError: There is no such folder, or it is no folder for work; nothing was changed.
     """
     found = working_folder(db, session_id)
+    path = usable_folder(folder, homes)
+    facts = git_facts(path)
+    db.update_session_cwd(
+        found.session_id,
+        str(path),
+        facts.branch if facts is not None else None,
+        str(facts.root) if facts is not None else None,
+        moved=True,
+    )
+    return working_folder(db, found.session_id)
+
+
+def usable_folder(folder: str, homes: Homes) -> Path:
+    """Return a folder in which sessions may work.
+
+    Args:
+        folder: ``~`` and relative paths are resolved.
+        homes: The homes.
+
+    Raises:
+        UsageError: There is no such folder, or it is no folder for work.
+    """
     path = Path(folder).expanduser().absolute()
     if "\0" in folder or not path.is_dir():
         raise UsageError("There is no such folder.", str(path), "Give a folder that exists.")
-    db.update_session_cwd(found.session_id, str(path))
-    return working_folder(db, found.session_id)
+    reason = why_not(path, homes)
+    if reason:
+        raise UsageError(
+            f"The assistant does not work in {path}.", reason, "Choose another folder."
+        )
+    return path
+
+
+def links_note(folder: Path, found: OutsideLinks) -> str:
+    """Return what to know about files with names outside a folder; "" if there are none."""
+    if not found.count:
+        return "" if found.complete else f"Not all of {folder} was checked for hard links."
+    few = f"{found.count:,} file{'s' * (found.count != 1)}"
+    some = ", ".join(found.names) + (", …" if found.count > len(found.names) else "")
+    more = "" if found.complete else " Not everything was checked."
+    return (
+        f"{few} in {folder} also {'has a name' if found.count == 1 else 'have names'} outside it "
+        f"({some}). What is changed in them here is changed there, too.{more}"
+    )

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.state.records.content_codec import decode_json
-from hermes_desktop.state.records.stored_values import LATEST_SECONDS, seconds_of
+from hermes_desktop.state.records.stored_values import (
+    IMPORTED_FOLDER,
+    LATEST_SECONDS,
+    seconds_of,
+)
 
 Session = Mapping[str, Any]
-
-IMPORTED_FOLDER = "_imported_cwd"
-"""Key of ``model_config`` for the working folder that an imported session had elsewhere."""
 
 _TIMES = ("started_at", "ended_at")
 _LONGEST_SHOWN = 40
@@ -50,7 +51,7 @@ def cleaned(session: Session) -> tuple[Session, tuple[LostValue, ...]]:
     """Return a session whose values can all be stored, and the values lost for that.
 
     ISO 8601 times and times in milliseconds become epoch seconds. The working folder moves to
-    :data:`IMPORTED_FOLDER`: a folder named by a file is only information until the user confirms
+    ``IMPORTED_FOLDER``: a folder named by a file is only information until the user confirms
     it.
     """
     session_id = str(session["id"])
@@ -62,17 +63,6 @@ def cleaned(session: Session) -> tuple[Session, tuple[LostValue, ...]]:
         kept["messages"], lost = _messages(session_id, messages)
         losses += lost
     return kept, tuple(losses)
-
-
-def imported_folder(model_config: Any) -> str | None:
-    """Return the folder an imported session had elsewhere; None for other sessions.
-
-    Args:
-        model_config: The column as it is stored.
-    """
-    config = model_config if isinstance(model_config, Mapping) else decode_json(model_config)
-    folder = config.get(IMPORTED_FOLDER) if isinstance(config, Mapping) else None
-    return folder if isinstance(folder, str) and folder else None
 
 
 def _times(session_id: str, kept: dict[str, Any]) -> Iterator[LostValue]:

@@ -98,6 +98,7 @@ class SessionDB(Store):
     context_size = session_methods.context_size
     update_session_meta = session_methods.update_session_meta
     update_session_cwd = session_methods.update_session_cwd
+    recent_folders = session_methods.recent_folders
     own_pins_if_readable = session_methods.own_pins_if_readable
     set_session_pinned = session_methods.set_session_pinned
     set_session_archived = session_methods.set_session_archived

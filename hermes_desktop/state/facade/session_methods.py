@@ -394,16 +394,34 @@ def update_session_cwd(
     cwd: str,
     git_branch: str | None = None,
     git_repo_root: str | None = None,
+    *,
+    moved: bool = False,
 ) -> None:
-    """Store the working folder of a session; blank values keep their old value."""
+    """Store the working folder of a session; blank values keep their old value.
+
+    Args:
+        session_id: The session.
+        cwd: The folder; blank changes nothing.
+        git_branch: The branch that is checked out there.
+        git_repo_root: The top folder of its repository.
+        moved: It is another folder than before, so that blank values clear the old ones.
+    """
     places = {"cwd": cwd, "git_branch": git_branch, "git_repo_root": git_repo_root}
 
     def store(conn: Any) -> None:
         for name, value in places.items():
-            if cwd and value:
+            if cwd and (value or moved) and name in db.layout.columns["sessions"]:
                 sessions_table.set_column(conn, session_id, name, value)
 
     db._execute_write(store)
+
+
+@reads
+def recent_folders(db: Store, limit: int) -> list[str]:
+    """Return the folders in which the latest sessions work, the latest first."""
+    if "cwd" not in db.layout.columns["sessions"]:
+        return []
+    return db.read(lambda conn: session_list.recent_folders(conn, limit))
 
 
 def shares_pins(db: Store) -> bool:

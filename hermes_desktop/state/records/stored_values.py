@@ -4,10 +4,14 @@ SQLite accepts a text in a numeric column, and bytes in any column. One such row
 program, must not make the whole list fail.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from hermes_desktop.state.records.content_codec import epoch
+from hermes_desktop.state.records.content_codec import decode_json, epoch
+
+IMPORTED_FOLDER = "_imported_cwd"
+"""Key of ``model_config`` for the working folder that an imported session had elsewhere."""
 
 LATEST_SECONDS = 1e11
 """Greater numbers, in the year 5138 and later, count finer units than seconds."""
@@ -84,3 +88,14 @@ def total_sql(column: str) -> str:
 def as_count(value: Any) -> int:
     """Return a stored count; 0 for a value that is not an integer."""
     return value if isinstance(value, int) else 0
+
+
+def imported_folder(model_config: Any) -> str | None:
+    """Return the folder an imported session had elsewhere; None for other sessions.
+
+    Args:
+        model_config: The column as it is stored.
+    """
+    config = model_config if isinstance(model_config, Mapping) else decode_json(model_config)
+    folder = config.get(IMPORTED_FOLDER) if isinstance(config, Mapping) else None
+    return folder if isinstance(folder, str) and folder else None

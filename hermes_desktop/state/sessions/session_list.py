@@ -19,6 +19,8 @@ from hermes_desktop.state.sessions import lineage
 from hermes_desktop.state.sessions.lineage import SEGMENT_COLUMNS, Chains, Segment, segment
 
 _CHUNK = 200
+_LATEST = 500
+"""How many sessions are looked at for recent folders."""
 _FROM_TIP = (
     "id",
     "ended_at",
@@ -261,3 +263,14 @@ def recent_rows(
         (*values, limit, offset),
     ).fetchall()
     return [dict(row) for row in rows]
+
+
+def recent_folders(conn: sqlite3.Connection, limit: int) -> list[str]:
+    """Return the different working folders of the latest sessions, the latest first."""
+    rows = conn.execute(
+        "SELECT cwd, max(started_at) AS latest FROM "
+        "(SELECT cwd, started_at FROM sessions ORDER BY started_at DESC LIMIT ?) "
+        "WHERE cwd <> '' GROUP BY cwd ORDER BY latest DESC LIMIT ?",
+        (_LATEST, limit),
+    ).fetchall()
+    return [str(as_text(row[0])) for row in rows]

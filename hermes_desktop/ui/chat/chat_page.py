@@ -21,6 +21,8 @@ from hermes_desktop.ui.chat.empty_page import EmptyPage
 from hermes_desktop.ui.chat.header.chat_header import ChatHeader, ChatState
 from hermes_desktop.ui.chat.header.context_watch import ContextUsageTracker
 from hermes_desktop.ui.chat.header.session_text import facts_of, is_live, tip_of, title_of
+from hermes_desktop.ui.chat.header.workplace_control import WorkplaceController
+from hermes_desktop.ui.chat.header.workplace_text import first_folder
 from hermes_desktop.ui.chat.link_confirmation import ask_to_open
 from hermes_desktop.ui.chat.sending import Sending
 from hermes_desktop.ui.chat.session_refresh import SessionRefresh
@@ -48,6 +50,7 @@ class ChatPage(QWidget):
     Attributes:
         sheets: The container for approvals and questions; add a sheet with ``add``.
         context: The context usage of the shown session.
+        workplace: The working folder of the shown session, and how commands are held.
 
     Args:
         services: The services the page uses.
@@ -109,6 +112,14 @@ class ChatPage(QWidget):
         self.sheets = SheetContainer(self)
         self._signs = LoadingIndicators(self.view)
         self._refresh = SessionRefresh(services.transcript, self.view, slots, lambda: self._shown)
+        self.workplace = WorkplaceController(
+            services,
+            self.header,
+            slots,
+            current=lambda: self._shown,
+            open_address=self._open_address,
+            parent=self,
+        )
         self._sending = Sending(
             services.chat,
             self.composer,
@@ -117,6 +128,7 @@ class ChatPage(QWidget):
             current=lambda: self._shown,
             page=self,
             state=services.window_state,
+            folder=self.workplace.folder_for_new,
         )
         self._turns = TurnNews(self._ledger, self.view, self._clock, bridge, lambda: self._shown)
         self.context = ContextUsageTracker(
@@ -222,6 +234,7 @@ class ChatPage(QWidget):
         self._tell()
         self.shown_changed.emit()
         self.context.follow()
+        self.workplace.follow()
         return shown
 
     def _show_nothing(self) -> None:
@@ -292,8 +305,16 @@ class ChatPage(QWidget):
         self._tell()
 
     def _say_new(self) -> None:
-        elsewhere = self._services.chat.hermes_command(None)
-        self.empty.say_new_elsewhere() if elsewhere else self.empty.say_new(self._model)
+        if self._services.chat.hermes_command(None):
+            self.empty.say_new_elsewhere()
+        else:
+            place = self.workplace.place
+            self.empty.say_new(self._model, first_folder(place) if place is not None else "")
+
+    def _folder_changed(self) -> None:
+        self.place.say_folder(self.workplace.note)
+        if self._shown.id is None and not self._shown.nothing:
+            self._say_new()
 
     # ----------------------------------------------------------------------------- events
     def _begun(self, session_id: str) -> None:
@@ -326,6 +347,7 @@ class ChatPage(QWidget):
         self.place.show(self._shown)
         self._tell()
         self.context.follow()
+        self.workplace.follow()
 
     def _session_gone(self) -> None:
         """Handle a deletion by another program: keep the typed text and offer a new session."""
@@ -353,6 +375,7 @@ class ChatPage(QWidget):
             self._slots.start(asking, doing=self.tr("Opening the link"))
 
     def _check_settings(self) -> None:
+        self.workplace.follow()
         self._slots.start(self.look_at_settings(), doing=self.tr("Reading the settings"))
 
     # ------------------------------------------------------------------------- construction
@@ -379,6 +402,7 @@ class ChatPage(QWidget):
         self._sending.taken.connect(self._message_taken)
         self._sending.drafts_changed.connect(self.drafts_changed)
         self.context.changed.connect(lambda _: self._tell())
+        self.workplace.changed.connect(self._folder_changed)
         bridge.sessions_changed.connect(self._sessions_changed)
         for news in (bridge.store_condition_changed, bridge.settings_changed):
             news.connect(lambda _: self._check_settings())

@@ -220,13 +220,8 @@ class ComposerContext(QObject):
 
     def show(self, shown: ShownSession) -> None:
         """Update for another conversation, or after the row of the shown one was read again."""
-        if shown is not self._shown:
-            self._folder = ""
         self._shown = shown
         self._others.follow(shown)
-        if shown.summary is not None:
-            reading = self._read_folder(shown, shown.summary)
-            self._slots.start(reading, doing=self.tr("Reading the session's folder"))
         self._tell()
         self.strip.show_for(shown.ids)
 
@@ -234,16 +229,16 @@ class ComposerContext(QObject):
         """Update after the permission to write may have changed."""
         self._tell()
 
+    def say_folder(self, note: str) -> None:
+        """Show what has to be done about the working folder, "" for nothing."""
+        if note != self._folder:
+            self._folder = note
+            self._tell()
+
     def say_waiting(self, reason: str) -> None:
         """Show the other program that a message waits for, "" for none."""
         if reason != self._waiting:
             self._waiting = reason
-            self._tell()
-
-    async def _read_folder(self, shown: ShownSession, summary: SessionSummary) -> None:
-        note = await self._chat.folder_note(summary)
-        if shown is self._shown and note != self._folder:
-            self._folder = note
             self._tell()
 
     def _gateway_changed(self, _: GatewayStatusChanged) -> None:

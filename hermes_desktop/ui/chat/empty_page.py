@@ -62,12 +62,23 @@ class EmptyPage(QWidget):
             self.tr("Choose one on the left to read it, or write below to start a new one."),
         )
 
-    def say_new(self, model: str) -> None:
-        """Show a chat that has not started, and the model that would answer."""
+    def say_new(self, model: str, folder: str = "") -> None:
+        """Show a chat that has not started.
+
+        Args:
+            model: The model that would answer, "" if unknown.
+            folder: The folder it would work in, where nobody chose one yet; else "".
+        """
+        lines = []
+        if model:
+            lines.append(self.tr("{model} answers.").format(model=model))
+        if folder:
+            words = self.tr("It works in {folder}. Choose another folder above.")
+            lines.append(words.format(folder=folder))
         self.say(
             self.tr("Start a session"),
             self.tr("Ask a question or assign a task. The session is kept in your history."),
-            self.tr("{model} answers.").format(model=model) if model else "",
+            "\n".join(lines),
         )
 
     def say_new_elsewhere(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from PySide6.QtWidgets import QWidget
 
@@ -30,6 +30,7 @@ class Sending(QObject):
         current: Returns the session that the page shows.
         page: The owner.
         state: Stores drafts across starts of the program.
+        folder: Returns the working folder of a new chat.
 
     Signals:
         begun: The first message of a new chat, still shown, was accepted; holds its id.
@@ -51,6 +52,7 @@ class Sending(QObject):
         current: Callable[[], ShownSession],
         page: QWidget,
         state: WindowState,
+        folder: Callable[[], Awaitable[str]],
     ) -> None:
         super().__init__(page)
         self._chat = chat
@@ -59,6 +61,7 @@ class Sending(QObject):
         self._slots = slots
         self._current = current
         self._state = state
+        self._folder = folder
         self._drafts: dict[str, str] = {}
         composer.field.textChanged.connect(self._keep_draft)
         composer.submitted.connect(self.send)
@@ -123,7 +126,8 @@ class Sending(QObject):
     async def _submit(self, text: str, shown: ShownSession, *, again: bool = False) -> None:
         """Submit a message; it leaves the field only once it is accepted."""
         try:
-            submitted = await self._chat.send(text, session_id=shown.id, again=again)
+            folder = await self._folder() if shown.id is None else ""
+            submitted = await self._chat.send(text, session_id=shown.id, again=again, folder=folder)
         finally:
             self._composer.set_locked(False)
         begun = shown.id is None

@@ -26,6 +26,7 @@ from hermes_desktop.ui.words.source_names import source_name
 log = logging.getLogger(__name__)
 
 RECENT_SESSIONS = 5
+APPROVALS_OFF = "Approvals are off"
 _LONGEST_LABEL = 48
 
 
@@ -49,6 +50,8 @@ def tray_face(
     problem: Notice | None = None,
     requests: int = 0,
     waiting: int = 0,
+    *,
+    approvals_off: bool = False,
 ) -> TrayAppearance:
     """Return icon, tooltip and status line.
 
@@ -57,6 +60,7 @@ def tray_face(
         problem: The oldest error that is still shown in the window, if any; it needs attention.
         requests: How many pairing requests there are; they need attention, too.
         waiting: How many questions of the assistant await an answer, likewise.
+        approvals_off: Whether the assistant asks nothing, in every chat.
     """
     words = status_text(status)
     lines = [f"Hermes: {words[0].lower()}{words[1:]}", *_troubles(status)]
@@ -66,6 +70,8 @@ def tray_face(
         lines.append(requests_text(requests))
     if waiting and not status.waiting_turns:  # otherwise the first line says so
         lines.append(waiting_text(waiting))
+    if approvals_off:
+        lines.append(APPROVALS_OFF)
     icon = f"tray-{shape_of(status)}"
     if problem is not None:
         return TrayAppearance("tray-attention", "\n".join([*lines, problem.title]), problem.title)
@@ -141,6 +147,7 @@ class Tray(QObject):
         self._problems: dict[str, Notice] = {}
         self._requests = 0
         self._waiting = 0
+        self._approvals_off = False
         self._face = tray_face(self._status)
         self._since_trigger = QElapsedTimer()
         self._menu = QMenu()
@@ -157,6 +164,10 @@ class Tray(QObject):
         self._requests_action.setVisible(False)
         self._waiting_action = self._menu.addAction("", self.show_requested.emit)
         self._waiting_action.setVisible(False)
+        self._approvals_action = self._menu.addAction(
+            self.tr(APPROVALS_OFF), self.settings_wanted.emit
+        )
+        self._approvals_action.setVisible(False)
         self._undone_action = self._menu.addAction(
             self.tr("Work not running…"), self.platforms_wanted.emit
         )
@@ -230,6 +241,13 @@ class Tray(QObject):
             self._waiting_action.setVisible(count > 0)
             self._refresh()
 
+    def show_approvals(self, off: bool) -> None:  # noqa: FBT001 - a slot
+        """Show whether approvals are off in every chat."""
+        self._approvals_off = off
+        if not self._closed:
+            self._approvals_action.setVisible(off)
+            self._refresh()
+
     def tell_of_question(self, title: str, words: str) -> None:
         """Notify as :meth:`tell` does; a click opens the window."""
         self.tell(title, words)
@@ -279,7 +297,13 @@ class Tray(QObject):
 
     def _refresh(self) -> None:
         problem = next(iter(self._problems.values()), None)
-        face = tray_face(self._status, problem, self._requests, self._waiting)
+        face = tray_face(
+            self._status,
+            problem,
+            self._requests,
+            self._waiting,
+            approvals_off=self._approvals_off,
+        )
         if face == self._face or self._closed:
             return
         self._face = face

@@ -229,6 +229,7 @@ class DesktopProgram:
         self._asking.session_wanted.connect(window.come_forward)
         self._asking.session_wanted.connect(window.open_session)
         self._asking.waiting_changed.connect(tray.show_waiting)
+        page.workplace.approvals_off.connect(tray.show_approvals)
         self._follow_preferences(services, slots, bridge, window=window, tray=tray)
         return window
 

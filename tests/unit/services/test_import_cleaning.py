@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_desktop.services.transfer.import_cleaning import LostValue, cleaned, imported_folder
+from hermes_desktop.services.transfer.import_cleaning import LostValue, cleaned
+from hermes_desktop.state.records.stored_values import imported_folder
 
 MAY = 1_777_644_634.0
 

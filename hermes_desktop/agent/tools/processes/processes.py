@@ -170,4 +170,5 @@ PROCESS = Tool(
     _process,
     required=("action",),
     subject="action",
+    in_folder=False,
 )

@@ -1,4 +1,4 @@
-"""The header of the page: back button, title (click to rename), state, and one line of facts."""
+"""The header of the page: back button, title (click to rename), state, facts, and the folder."""
 
 from typing import Literal
 
@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from hermes_desktop.ui.chat.header.workplace_widgets import FolderButton, HoldChip
 from hermes_desktop.ui.widgets.centered_column import SIDE
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.resource_files import icon, icon_size
@@ -96,6 +97,10 @@ class TitleButton(QAbstractButton):
 class ChatHeader(QWidget):
     """The header of a session's page.
 
+    Attributes:
+        folder: The working folder; its controller fills it.
+        hold: How commands are held, likewise.
+
     Signals:
         renamed: The user entered another title; not stored yet.
         back_wanted: Return to the list.
@@ -127,6 +132,8 @@ class ChatHeader(QWidget):
         self.edit.setAccessibleName(self.tr("Session title"))
         self.edit.setMaxLength(200)
         self.facts = ElidedLabel(parent=self)
+        self.folder = FolderButton(theme, self)
+        self.hold = HoldChip(theme, self)
         self.state = QLabel(self)
         self.state.setTextFormat(Qt.TextFormat.PlainText)
         self._titles = QStackedLayout()
@@ -227,7 +234,10 @@ class ChatHeader(QWidget):
         lines.addLayout(first)
         second = QHBoxLayout()
         second.setContentsMargins(QMargins(_TITLE_INSET, 0, 0, 0))
+        second.setSpacing(8)
         second.addWidget(self.facts, 1)
+        second.addWidget(self.folder)
+        second.addWidget(self.hold)
         lines.addLayout(second)
         row = QHBoxLayout(self)
         row.setContentsMargins(QMargins(SIDE - _TITLE_INSET, 8, SIDE, 9))
