@@ -17,6 +17,20 @@ from hermes_desktop.agent.sandbox.proxy import PORT, FilteringProxy
 from hermes_desktop.agent.sandbox.seccomp import CLOSED, filter_bytes
 from hermes_desktop.agent.sandbox.toolchains import environment
 
+MOST_PROCESSES, MOST_DESCRIPTORS = 8192, 65_536
+MOST_BYTES_OF_A_FILE = 16 * 1024**3
+_BOUNDED = (
+    "/bin/sh",
+    "-c",
+    f"""{{ ulimit -c 0
+ulimit -f {MOST_BYTES_OF_A_FILE // 512}
+ulimit -Hn {MOST_DESCRIPTORS} || ulimit -n {MOST_DESCRIPTORS}
+ulimit -p {MOST_PROCESSES} || ulimit -u {MOST_PROCESSES}; }} 2>/dev/null
+exec "$@\"""",
+    "sh",
+)
+"""Bounds what a command may use, and becomes the command. A limit that is lower already stays, so
+errors are dropped. Some shells name the number of processes ``-p``, others ``-u``."""
 _LINGERING = (
     "/bin/sh",
     "-c",
@@ -115,7 +129,7 @@ def launch(  # noqa: PLR0913 - what a start depends on
             renderer = _closed if level is Level.CLOSED else _partly_held
             if lingers and level is Level.CLOSED:
                 argv = (*_LINGERING, *argv)
-            yield renderer(argv, grant, homes, environ, cwd, stack)
+            yield renderer((*_BOUNDED, *argv), grant, homes, environ, cwd, stack)
     except ValueError as error:  # an architecture without a filter
         raise SandboxError(str(error)) from error
 
