@@ -1,0 +1,6 @@
+"""What level B does not hold, beside modes, times and owners of files, as is said to the user.
+
+None of it changes or shows the content of a file outside, or reaches the network.
+"""
+
+KNOWN_AT_B: frozenset[str] = frozenset()
