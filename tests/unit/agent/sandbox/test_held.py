@@ -255,8 +255,8 @@ def test_a_file_cannot_grow_without_end(held: ToolStage) -> None:
     assert answer["exit_code"] != 0 or (held.cwd / "big").stat().st_size == 0
 
 
-def test_bounds_cannot_be_raised_again(held: ToolStage) -> None:
-    answer = run(held, f"ulimit -Hn {2 * MOST_DESCRIPTORS}; ulimit -f unlimited; ulimit -Hf")
+def test_bounds_cannot_be_raised_again(closed: ToolStage) -> None:
+    answer = run(closed, f"ulimit -Hn {2 * MOST_DESCRIPTORS}; ulimit -f unlimited; ulimit -Hf")
 
     assert "unlimited" not in answer["output"].split()
 
