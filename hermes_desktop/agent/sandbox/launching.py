@@ -160,7 +160,8 @@ def _closed(
         raise SandboxError("There is no Python for the proxy; nothing was run.")
     proxy = FilteringProxy(grant.hosts, everything=grant.network)
     inside = stack.enter_context(proxy.serving()).fileno()
-    script, connector = (Path(each.__file__).resolve() for each in (proxy_start, proxy_connect))
+    script = Path(proxy_start.__file__).resolve()
+    connector = Path(proxy_connect.__file__).resolve()
     words = bubblewrap_command(
         program, grant, homes, own, cwd=cwd, seccomp=seccomp, extra=(script, connector)
     )
