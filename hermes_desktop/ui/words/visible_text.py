@@ -7,6 +7,8 @@ returns the stored text.
 import re
 import unicodedata
 
+from hermes_desktop.core.text.escape_sequences import without_escape_sequences
+
 
 def is_right_to_left(text: str) -> bool:
     """Return whether the first letter with a direction is written from right to left."""
@@ -20,8 +22,6 @@ def is_right_to_left(text: str) -> bool:
             return True
     return False
 
-
-from hermes_desktop.core.text.escape_sequences import without_escape_sequences
 
 _LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029\x0b\x0c\x85]")
 # Qt's text documents use U+FDD0 and U+FDD1 as frame marks and U+FFFC for embedded objects.
