@@ -10,6 +10,7 @@ from typing import Any, Literal
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.processes.child_process import Ended, run_bounded
 from hermes_desktop.core.processes.clean_environment import without_secrets
+from hermes_desktop.core.text.escape_sequences import without_escape_sequences
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +19,6 @@ MOST_BYTES = 16_000
 MOST_CHARACTERS = 3_500
 _NAME = re.compile(r"[^\s/\x00-\x1f\x7f]+")
 """A name that can be typed after a slash."""
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -123,7 +123,7 @@ class QuickRunner:
         return "\n".join(filter(None, [text[:MOST_CHARACTERS].rstrip(), *remarks]))
 
     def _text(self, data: bytes) -> str:
-        text = _ESCAPES.sub("", data.decode("utf-8", "replace").replace("\r\n", "\n"))
+        text = without_escape_sequences(data.decode("utf-8", "replace").replace("\r\n", "\n"))
         text = _CONTROLS.sub("\ufffd", text)
         for secret in sorted(self.secrets(), key=len, reverse=True):
             text = text.replace(secret, "[secret]")

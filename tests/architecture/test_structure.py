@@ -7,6 +7,7 @@ import ast
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -152,6 +153,56 @@ def test_only_the_state_layer_speaks_sql() -> None:
     ]
 
     assert not speaking
+
+
+# Whoever starts programs outside the sandbox, and why that is right.
+STARTED_OUTSIDE = {
+    "agent/sandbox/landlock_start.py": "becomes the command, after it has restricted itself",
+    "agent/sandbox/proxy_start.py": "becomes the command, inside the sandbox",
+    "commands/quick_commands.py": "the user's own commands; nothing of a model reaches them",
+    "core/processes/child_process.py": "what its callers give to it",
+    "gateway/identity/identity_process.py": "this program itself",
+    "gateway/identity/polite_stop.py": "the user's own hermes",
+    "plugins/shell_hooks.py": "the user's own hooks, approved with their content",
+}
+_STARTS = re.compile(
+    r"(subprocess\.(?!list2cmdline)\w+|run_bounded|os\.(exec\w+|spawn\w+|posix_spawnp?|system|popen|fork\w*|startfile)"
+    r"|pty\.(spawn|fork)|(asyncio\.)?create_subprocess_\w+|loop\.subprocess_\w+|QProcess(\.\w+)?"
+    r"|multiprocessing\.\w+|(concurrent\.futures\.)?ProcessPoolExecutor)"
+)
+
+
+def starting(file: Path) -> Iterator[ast.Call]:
+    """Every call in a file that starts a program."""
+    for node in ast.walk(tree_of(file)):
+        if isinstance(node, ast.Call) and _STARTS.fullmatch(ast.unparse(node.func)):
+            yield node
+
+
+def test_what_the_assistant_starts_is_prepared_by_the_sandbox() -> None:
+    """A program starts with the words of a ``Launch``; every exception has its reason."""
+    found = {
+        file.relative_to(PACKAGE).as_posix()
+        for file in SOURCES
+        for node in starting(file)
+        if not (node.args and ast.unparse(node.args[0]) in {"launched.argv", "started.argv"})
+    }
+
+    assert found - STARTED_OUTSIDE.keys() == set()
+    # By the module's name, so that the search above finds it.
+    assert not [
+        relative(file)
+        for file in SOURCES
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.ImportFrom)
+        and node.module in {"subprocess", "multiprocessing", "pty"}
+    ]
+
+
+def test_no_exception_outlives_its_reason() -> None:
+    starters = {file.relative_to(PACKAGE).as_posix() for file in SOURCES if list(starting(file))}
+
+    assert STARTED_OUTSIDE.keys() - starters == set()
 
 
 def test_the_process_environment_is_not_written() -> None:

@@ -2,21 +2,37 @@
 
 import contextlib
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_desktop.agent.sandbox import landlock_start, proxy_start
+from hermes_desktop.agent.sandbox import landlock_start, proxy_connect, proxy_start
 from hermes_desktop.agent.sandbox.bubblewrap import bubblewrap_command, find_bubblewrap
 from hermes_desktop.agent.sandbox.grants import Grant, Level
 from hermes_desktop.agent.sandbox.landlock import landlock_order, landlock_version
+from hermes_desktop.agent.sandbox.macos import is_macos, macos_command
 from hermes_desktop.agent.sandbox.own_places import Homes, refused
 from hermes_desktop.agent.sandbox.private_folders import private_folders
 from hermes_desktop.agent.sandbox.proxy import PORT, FilteringProxy
 from hermes_desktop.agent.sandbox.seccomp import CLOSED, filter_bytes
 from hermes_desktop.agent.sandbox.toolchains import environment
 
+MOST_PROCESSES, MOST_DESCRIPTORS = 8192, 65_536
+MOST_BYTES_OF_A_FILE = 16 * 1024**3
+_BOUNDED = (
+    "/bin/sh",
+    "-c",
+    f"""{{ ulimit -c 0
+ulimit -f {MOST_BYTES_OF_A_FILE // 512}
+ulimit -Hn {MOST_DESCRIPTORS} || ulimit -n {MOST_DESCRIPTORS}
+ulimit -p {MOST_PROCESSES} || ulimit -u {MOST_PROCESSES}; }} 2>/dev/null
+exec "$@\"""",
+    "sh",
+)
+"""Bounds what a command may use, and becomes the command. A limit that is lower already stays, so
+errors are dropped. Some shells name the number of processes ``-p``, others ``-u``."""
 _LINGERING = (
     "/bin/sh",
     "-c",
@@ -115,7 +131,7 @@ def launch(  # noqa: PLR0913 - what a start depends on
             renderer = _closed if level is Level.CLOSED else _partly_held
             if lingers and level is Level.CLOSED:
                 argv = (*_LINGERING, *argv)
-            yield renderer(argv, grant, homes, environ, cwd, stack)
+            yield renderer((*_BOUNDED, *argv), grant, homes, environ, cwd, stack)
     except ValueError as error:  # an architecture without a filter
         raise SandboxError(str(error)) from error
 
@@ -145,11 +161,13 @@ def _closed(
     proxy = FilteringProxy(grant.hosts, everything=grant.network)
     inside = stack.enter_context(proxy.serving()).fileno()
     script = Path(proxy_start.__file__).resolve()
+    connector = Path(proxy_connect.__file__).resolve()
     words = bubblewrap_command(
-        program, grant, homes, own, cwd=cwd, seccomp=seccomp, extra=(script,)
+        program, grant, homes, own, cwd=cwd, seccomp=seccomp, extra=(script, connector)
     )
     first = (str(python.resolve()), "-I", "-S", str(script), str(inside), str(PORT))
     cleaned |= proxy_variables()
+    cleaned["GIT_SSH_COMMAND"] = ssh_command(python.resolve(), connector, grant, own.caches)
     return Launch(
         (*words, "--", *first, *argv),
         cleaned,
@@ -173,6 +191,36 @@ def proxy_variables() -> dict[str, str]:
     }
 
 
+_NO_KEY = (
+    "ssh has no key here. Use the https address of the repository, or have a key file of its own "
+    "granted for reading."
+)
+
+
+def ssh_command(python: Path, connector: Path, grant: Grant, caches: Path) -> str:
+    """Return ssh as git starts it: through the proxy, without an agent, with granted keys only.
+
+    Args:
+        python: The interpreter of the connector.
+        connector: The path of ``proxy_connect.py``.
+        grant: What the command may reach; every single file that it may read is tried as a key.
+        caches: Where the keys of hosts are remembered.
+    """
+    keys = [str(each) for each in sorted(grant.read) if each.is_file()]
+    own = [each.replace("%", "%%") for each in (str(python), "-I", "-S", str(connector))]
+    words = [*own, str(PORT), "%h", "%p"]
+    options = {
+        "ProxyCommand": shlex.join(words if keys else [*words, _NO_KEY]),
+        "UserKnownHostsFile": f'"{caches / "known_hosts"}"',
+        "StrictHostKeyChecking": "accept-new",
+        "BatchMode": "yes",
+        "IdentityAgent": "none",
+        "IdentitiesOnly": "yes",
+    }
+    named = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+    return shlex.join(["ssh", "-F", os.devnull, *named, *(w for key in keys for w in ("-i", key))])
+
+
 def _partly_held(
     argv: Sequence[str],
     grant: Grant,
@@ -181,6 +229,11 @@ def _partly_held(
     cwd: Path,
     stack: contextlib.ExitStack,
 ) -> Launch:
+    if is_macos():
+        own = private_folders(grant.folder, homes)
+        cleaned = environment(environ, temporary=str(own.temporary), caches=own.caches)
+        cleaned["GIT_CONFIG_GLOBAL"] = str(own.git)
+        return Launch(macos_command(argv, grant, homes, own), cleaned, cwd)
     python, abi = interpreter(), landlock_version()
     if python is None or not abi:
         raise SandboxError("Landlock is missing; nothing was run.")

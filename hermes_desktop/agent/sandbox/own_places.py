@@ -4,22 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_desktop.agent.sandbox.grants import Grant
+from hermes_desktop.core.files.secret_places import hidden_in_home
 
-_NEVER = (
-    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".pki"),
-    *(".mozilla", ".thunderbird", ".netrc", ".pgpass", ".git-credentials", ".npmrc", ".pypirc"),
-    *(".cargo/credentials", ".cargo/credentials.toml", ".hermes", ".vault-token", ".my.cnf"),
-    *(".config/autostart", ".config/systemd", ".config/environment.d", ".config/gh"),
-    *(".config/gcloud", ".config/git/credentials", ".config/google-chrome", ".config/chromium"),
-    *(".config/BraveSoftware", ".config/microsoft-edge", ".config/Signal", ".config/Bitwarden"),
-    *(".config/rclone", ".config/containers", ".config/fish", ".config/pip", ".config/1Password"),
-    *(".local/share/keyrings", ".local/share/kwalletd", ".local/share/dbus-1"),
-    *(".local/share/applications", ".local/bin", ".bashrc", ".bash_profile", ".bash_login"),
-    *(".bash_logout", ".bash_aliases", ".bash_history", ".profile", ".zshrc", ".zshenv"),
-    *(".zprofile", ".zlogin", ".zsh_history", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc"),
-    *(".pam_environment", ".inputrc", ".gitconfig", ".var/app"),
-)
-"""Below the user's home folder."""
 _WHOLE = (".", ".config", ".local", ".local/share", ".cache")
 """Folders of a home that hold too much to be granted as a whole."""
 _SHARED = ("/home", "/tmp", "/var", "/var/tmp", "/mnt", "/media")  # noqa: S108 - refused here
@@ -48,7 +34,7 @@ class Homes:
 
     def never_granted(self) -> tuple[Path, ...]:
         """Return the files and folders that are hidden even where they lie in a granted folder."""
-        found = (self.hermes, *(self.user / each for each in _NEVER))
+        found = (self.hermes, *(self.user / each for each in hidden_in_home()))
         return tuple(dict.fromkeys(path for each in found for path in (each, each.resolve())))
 
 

@@ -12,6 +12,7 @@ from hermes_desktop.agent.sandbox.bubblewrap import find_bubblewrap
 from hermes_desktop.agent.sandbox.grants import Grant, Level, SandboxStatus
 from hermes_desktop.agent.sandbox.landlock import landlock_version
 from hermes_desktop.agent.sandbox.launching import launch
+from hermes_desktop.agent.sandbox.macos import is_macos
 from hermes_desktop.agent.sandbox.own_places import Homes
 from hermes_desktop.agent.sandbox.seccomp import is_supported
 
@@ -38,6 +39,7 @@ _PROFILE = (
     "apparmor-profiles && sudo cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict "
     "/etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict"
 )
+_NO_NAMESPACES = "macOS has no closed sandbox."
 _lock = threading.Lock()
 _known: tuple[object, SandboxStatus] | None = None
 
@@ -70,6 +72,9 @@ def _key() -> object:
 
 
 def _probe() -> SandboxStatus:
+    if is_macos():
+        wrong = _try(Level.PARTLY_HELD)
+        return SandboxStatus(Level.NONE if wrong else Level.PARTLY_HELD, wrong or _NO_NAMESPACES)
     if not hasattr(os, "memfd_create") or not is_supported():
         return SandboxStatus(Level.NONE, "There is no sandbox for this kind of computer yet.")
     error = "bubblewrap is not installed." if find_bubblewrap() is None else _try(Level.CLOSED)

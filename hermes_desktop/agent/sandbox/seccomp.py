@@ -7,9 +7,10 @@ the kernel. It exists for x86-64 and arm64; elsewhere there is none, and so no s
 import errno
 import platform
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-_LOAD, _JUMP_EQUAL, _JUMP_SET, _JUMP_AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x54, 0x06
+_LOAD, _JUMP, _JUMP_EQUAL, _JUMP_SET, _JUMP_AT_LEAST, _RETURN = 0x20, 0x05, 0x15, 0x45, 0x35, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 _X32 = 0x40000000
@@ -93,7 +94,10 @@ _NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET."""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
-_MPTCP = 262
+_INTERNET_PROTOCOLS = (0, 1, 6, 17, 58)
+"""The usual one, ICMP, TCP, UDP, ICMPv6. Others load rare parts of the kernel; 262 evades rules."""
+_NETLINK_PROTOCOLS = (0, 4, 15, 16)
+"""Routes, lists of sockets, notices of devices, generic; not audit and firewall."""
 
 _Instruction = tuple[int, int, int, int]
 
@@ -198,8 +202,25 @@ def _socket_rules(restrictions: Restrictions, deny: _Instruction) -> list[_Instr
     for place, family in enumerate(families):
         rules.append((_JUMP_EQUAL, len(families) - place, 0, family))
     rules.append(deny)
-    rules += [_argument(2), (_JUMP_EQUAL, 0, 1, _MPTCP), deny]
-    return rules
+    internet = _protocols(_INTERNET_PROTOCOLS, deny)
+    netlink = _protocols(_NETLINK_PROTOCOLS, deny)
+    after_internet = len(internet) + 1
+    return [
+        *rules,
+        (_JUMP_EQUAL, 1 + after_internet + len(netlink), 0, _UNIX),
+        (_JUMP_EQUAL, after_internet, 0, _NETLINK),
+        *internet,
+        (_JUMP, 0, 0, len(netlink)),
+        *netlink,
+    ]
+
+
+def _protocols(allowed: Sequence[int], deny: _Instruction) -> list[_Instruction]:
+    """Return rules that deny other protocols of a socket."""
+    rules: list[_Instruction] = [_argument(2)]
+    for place, protocol in enumerate(allowed):
+        rules.append((_JUMP_EQUAL, len(allowed) - place, 0, protocol))
+    return [*rules, deny]
 
 
 def _denied(number: int | None, code: int) -> list[_Instruction]:

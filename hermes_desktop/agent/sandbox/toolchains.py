@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from hermes_desktop.core.files.secret_places import KEPT_IN_ETC
+
 SYSTEM = ("/usr", "/etc", "/opt", "/nix/store", "/gnu/store", "/snap")
 MERGED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 """Links into /usr on most systems, folders on others."""
@@ -18,12 +20,6 @@ DATA = (
     "/sys/devices/system/cpu",
     "/sys/devices/system/node",
     "/sys/fs/cgroup",
-)
-_SECRETS = (
-    *("shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "krb5.keytab"),
-    *("ssh/ssh_host_rsa_key", "ssh/ssh_host_ecdsa_key", "ssh/ssh_host_ed25519_key"),
-    *("ssl/private", "NetworkManager/system-connections", "wireguard", "letsencrypt", "ppp"),
-    *("security/opasswd", "wpa_supplicant", "netplan", "cups/ssl", "docker", "kubernetes"),
 )
 _ROOTS = (
     *(".pyenv", ".nvm/versions", ".nvm/alias", ".rustup", ".cargo/bin", ".rbenv", ".volta/bin"),
@@ -54,7 +50,7 @@ def system_links() -> tuple[tuple[str, str], ...]:
 
 def system_secrets() -> tuple[Path, ...]:
     """Return files and folders below /etc that we could read and no command should."""
-    found = (Path("/etc", each) for each in _SECRETS)
+    found = (Path("/etc", each) for each in KEPT_IN_ETC)
     return tuple(each for each in found if os.access(each, os.R_OK) and not each.is_symlink())
 
 

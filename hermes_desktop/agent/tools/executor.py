@@ -185,7 +185,7 @@ class ToolBox:
         except ToolError as error:
             return {"error": str(error)}
         except OSError as error:
-            return {"error": f"{error.strerror or type(error).__name__}"}
+            return {"error": error.strerror or str(error) or type(error).__name__}
         except Exception as error:
             log.exception("The tool %s failed", begun.call.name)
             return {"error": f"The tool failed ({type(error).__name__})."}

@@ -23,10 +23,10 @@ from hermes_desktop.core.files.git_facts import git_facts
 from hermes_desktop.core.log_setup import SecretRedactor, learn_named
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agents.command_hold import CommandHold, command_hold
-from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
 from hermes_desktop.settings.last_valid_config import LastValidConfig
 from hermes_desktop.settings.secret_masking import literal_secrets
+from hermes_desktop.settings.stored_secrets import stored_secrets
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records.stored_values import imported_folder
 
@@ -188,7 +188,7 @@ class AgentTools:
 
     def _learn_secrets(self, config: Mapping[str, Any]) -> None:
         literal = literal_secrets(config)
-        for values in (self._environ, read_env_file(self._paths.env_file), *literal):
+        for values in (self._environ, *stored_secrets(self._paths.home), *literal):
             learn_named(values, self._redactor)
 
 

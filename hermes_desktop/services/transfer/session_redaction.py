@@ -13,6 +13,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.settings.secret_masking import literal_secrets
+from hermes_desktop.settings.stored_secrets import stored_secrets
 
 _MARK = "[secret]"
 _SHORTEST_DISGUISE = 8
@@ -125,7 +126,7 @@ def redactor_of_home(paths: HermesPaths) -> SessionRedactor:
         read_env_file(paths.env_file), frozenset((*kept.values(), *access.plain.read().values()))
     )
     redactor.learn_named(os.environ)
-    for values in literal_secrets(_config(paths)):
+    for values in (*stored_secrets(paths.home), *literal_secrets(_config(paths))):
         redactor.learn_named(values)
     return redactor
 

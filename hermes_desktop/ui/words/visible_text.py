@@ -7,6 +7,8 @@ returns the stored text.
 import re
 import unicodedata
 
+from hermes_desktop.core.text.escape_sequences import without_escape_sequences
+
 
 def is_right_to_left(text: str) -> bool:
     """Return whether the first letter with a direction is written from right to left."""
@@ -21,9 +23,6 @@ def is_right_to_left(text: str) -> bool:
     return False
 
 
-_ESCAPE_SEQUENCE = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])|\x9b[0-?]*[ -/]*[@-~]"
-)
 _LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029\x0b\x0c\x85]")
 # Qt's text documents use U+FDD0 and U+FDD1 as frame marks and U+FFFC for embedded objects.
 _STRANGE = re.compile(
@@ -49,7 +48,7 @@ def visible(text: str) -> str:
 
 def without_terminal_colours(text: str) -> str:
     """Remove the escape sequences of a terminal (colors, cursor moves, titles)."""
-    return _ESCAPE_SEQUENCE.sub("", text)
+    return without_escape_sequences(text)
 
 
 def one_line(text: str, limit: int = 120) -> str:

@@ -475,7 +475,9 @@ def _names_in(word: Word) -> set[str]:
     if word.wild and "{" in word.text:
         whole |= set(re.split(r"[{},]", word.text))
     names = {each.rpartition(":")[2] or each for each in whole}
-    return {each for each in names if each and " " not in each and not each.startswith("-")}
+    # A sentence is no path; a path may have blanks.
+    paths = {each for each in names if " " not in each or each.startswith(("/", "~/", "./"))}
+    return {each for each in paths if each and not each.startswith("-")}
 
 
 def _is_glob(word: Word) -> bool:

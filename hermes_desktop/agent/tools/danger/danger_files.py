@@ -1,6 +1,5 @@
 """Assessment of programs that work with files, and of some other single programs."""
 
-import fnmatch
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -11,6 +10,7 @@ from hermes_desktop.agent.tools.danger.danger_paths import Places
 from hermes_desktop.agent.tools.danger.danger_words import Found, changes_what_runs
 from hermes_desktop.agent.tools.danger.danger_wrappers import Inner
 from hermes_desktop.agent.tools.danger.shell_reader import Word
+from hermes_desktop.core.files.secret_places import may_match_a_secret
 
 _LONGEST_SCRIPT = 300
 
@@ -62,8 +62,6 @@ _NARROWS = re.compile(
     r"^-(i?name|i?path|i?wholename|i?regex|i?lname|[acm]?(min|time)|size|empty|newer|user|group|perm"
     r"|inum|samefile|links|nouser|nogroup)$"
 )
-_SECRET_NAMES = (".env", ".env.local", "id_rsa", "id_ed25519", "credentials", "config.yaml",
-                 ".netrc", "auth.json", "state.db", ".git-credentials")  # fmt: skip
 
 
 def _find(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
@@ -102,7 +100,7 @@ def _shows_secrets(
     if not any(danger_paths.contains_home(each, places) for each in starts):
         return
     names = [after for each, after in pairwise(texts) if "name" in each]
-    if not names or any(fnmatch.fnmatchcase(s, each) for each in names for s in _SECRET_NAMES):
+    if not names or any(map(may_match_a_secret, names)):
         found.add("reads-secrets", "reads whatever it finds, also where secrets are kept")
 
 

@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from hermes_desktop.core.files import secret_places
+
 _SYSTEM = ("etc", "boot", "usr", "bin", "sbin", "lib", "lib32", "lib64", "opt", "root", "srv")
 _LIVE = ("dev", "proc", "sys", "run", "var")
 _TOPS = frozenset({*_SYSTEM, *_LIVE, "home", "mnt", "media", "Users", "System", "Library"})
@@ -12,33 +14,6 @@ _HARMLESS_DEVICES = frozenset(
     {"null", "zero", "stdout", "stderr", "stdin", "tty", "full", "random"}
 )
 _DISKS = re.compile(r"^/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|loop|md|dm-|mapper/|rdisk)")
-_SHELL_FILES = frozenset(
-    {
-        ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
-        ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
-        ".login", ".xprofile", ".xinitrc", ".xsession", ".inputrc", ".pam_environment",
-        ".gitconfig", ".npmrc", ".pypirc", ".vimrc", ".tmux.conf", ".hgrc", ".wgetrc", ".curlrc",
-        ".bash_history", ".zsh_history",
-    }
-)  # fmt: skip
-_STARTS = re.compile(
-    r"(^|/)(\.ssh|\.gnupg|\.aws|\.kube|\.docker|\.azure|\.password-store|\.mozilla|\.git/hooks"
-    r"|\.config/(autostart|systemd|fish|git|gh|gcloud|environment\.d)|\.local/share/keyrings"
-    r"|\.local/bin|\.git/config|crontabs?|cron\.[a-z]+|LaunchAgents|LaunchDaemons)(/|$)"
-)
-_SECRETS = re.compile(
-    r"(^|/)(\.env(\.(?!([\w.-]+\.)?(example|sample|template|dist)$)[\w.-]+)?|\.netrc|_netrc|\.pgpass|\.git-credentials"
-    r"|id_(rsa|dsa|ecdsa|ed25519)[\w-]*|[\w.-]+\.(pem|p12|pfx|kdbx|keystore|jks)|credentials(\.json|\.ya?ml)?"
-    r"|auth\.json|secrets?\.(json|ya?ml|toml|env)|\.htpasswd|\.s3cfg|\.boto|rclone\.conf|credentials\.(toml|db|tfrc\.json)|\.vault-token|\.my\.cnf|shadow|gshadow"
-    r"|cookies\.sqlite|logins\.json|key4\.db|Login Data|\.npmrc|\.pypirc|kubeconfig)$"
-    r"|(^|/)(\.docker/config\.json|gh/hosts\.ya?ml|\.config/gcloud/.*)$"
-    r"|(^|/)(google-chrome[\w-]*|chromium|BraveSoftware|microsoft-edge|\.mozilla|\.thunderbird"
-    r"|kwalletd|Signal|Bitwarden( CLI)?|1Password)/"
-    r"|(^|/)(\.ssh|\.gnupg|\.aws|\.kube|\.password-store|\.azure|keyrings)(/|$)"
-    r"|^/proc/([^/]+/task/)?[^/]+/(environ|mem|maps|fd|root|cwd)"
-)
-
-
 _ROOT_OF_A_PROCESS = re.compile(r"^/proc/([^/]+/task/)?[^/]+/root(?=/|$)")
 _OWN_HIDDEN = frozenset({".cache", ".venv", ".git", ".gitignore", ".pytest_cache", ".mypy_cache"})
 
@@ -120,10 +95,9 @@ def needs_care_to_write(path: str, places: Places) -> str:
         return "it belongs to Hermes itself"
     if is_system(path):
         return "it belongs to the system"
-    name = PurePosixPath(path).name
-    if name in _SHELL_FILES or _STARTS.search(path):
+    if secret_places.starts_by_itself(path, str(places.user_home)):
         return "what stands there runs, or is trusted, without asking"
-    if _SECRETS.search(path):
+    if secret_places.keeps_secrets(path, str(places.user_home)):
         return "secrets are kept there"
     if _sets_programs_up(path, places):
         return "programs are set up by what stands there"
@@ -146,11 +120,10 @@ def _sets_programs_up(path: str, places: Places) -> bool:
 
 def holds_secrets(path: str, places: Places) -> bool:
     """Return whether reading there may reveal secrets."""
-    if _SECRETS.search(path):
+    if secret_places.keeps_secrets(path, str(places.user_home)):
         return True
-    return _is_within(path, places.home) and PurePosixPath(path).name in {
-        "config.yaml", "auth.json", ".env", "gateway.json", "state.db", "desktop.db",
-    }  # fmt: skip
+    name = PurePosixPath(path).name
+    return _is_within(path, places.home) and name in secret_places.OWN_NAMES
 
 
 def contains_home(path: str, places: Places) -> bool:
@@ -172,7 +145,7 @@ def is_forbidden(path: str, places: Places) -> bool:
     if not _is_within(path, home) and not _is_within(path, root):
         return False
     name = PurePosixPath(path).name
-    if name.startswith((".env", "auth.json", "auth.lock", "state.db", "desktop.db")):
+    if name.startswith(secret_places.NEVER_OPENED):
         return True
     homes = (home, root, *(root / "profiles").glob("*"))
     return any(_is_within(path, each / "desktop") for each in homes)

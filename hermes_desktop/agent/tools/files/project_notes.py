@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from hermes_desktop.core.files.secret_places import MENTIONED
+
 log = logging.getLogger(__name__)
 
 MOST_CHARACTERS = 20_000
@@ -25,7 +27,7 @@ _ATTACKS = re.compile(
     r"|<!--[^>]{0,400}(ignore|override|system|secret|hidden)[^>]{0,400}-->"
     r"|<\s*div[^>]{0,200}display\s*:\s*none"
     r"|\b(curl|wget)\b[^\n]{0,200}\$\{?\w*(KEY|TOKEN|SECRET|PASSWORD)"
-    r"|\b(cat|head|less|base64)\b[^\n]{0,80}(\.env\b|id_rsa|credentials|\.netrc|\.pgpass)",
+    rf"|\b(cat|head|less|base64)\b[^\n]{{0,80}}{MENTIONED}",
     re.IGNORECASE,
 )
 

@@ -6,9 +6,15 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from hermes_desktop.agent.sandbox.grants import Grant, Level
+from hermes_desktop.agent.sandbox.own_places import is_grantable
+from hermes_desktop.agent.sandbox.sandbox import Plan
+from hermes_desktop.agent.sandbox.toolchains import system_folders
 from hermes_desktop.agent.tools.base import Answer, Arguments, Tool, ToolContext, ToolError
 from hermes_desktop.agent.tools.danger.danger_paths import Places, holds_secrets, is_forbidden
 from hermes_desktop.agent.tools.files.file_access import FilePlace, for_reading
@@ -30,13 +36,11 @@ def _search(arguments: Arguments, context: ToolContext) -> Answer:
         raise ToolError("It is neither a folder nor a plain file.")
     limit = arguments.get("limit", 50)
     by_name = arguments.get("target", "content") == "files"
-    with _held(place) as start:
-        found = (
-            _names(start, place, arguments["pattern"], context)
-            if by_name
-            else _lines(start, place, arguments, context)
-        )
-        shown = list(islice(found, limit + 1))
+    if by_name:
+        with _held(place) as start:
+            shown = list(islice(_names(start, place, arguments["pattern"], context), limit + 1))
+    else:
+        shown = list(islice(_lines(place, arguments, context), limit + 1))
     return {"matches": shown[:limit], "more": True} if len(shown) > limit else {"matches": shown}
 
 
@@ -79,16 +83,35 @@ def _names(start: str, place: FilePlace, pattern: str, context: ToolContext) -> 
                 yield _shown(os.path.join(parent, name), start, place)  # noqa: PTH118 - "/" stays
 
 
-def _lines(
-    start: str, place: FilePlace, arguments: Arguments, context: ToolContext
-) -> Iterator[str]:
+def _plan(place: FilePlace, context: ToolContext) -> Plan:
+    """Return how the program that searches runs: it may read what is searched, and change nothing.
+
+    Raises:
+        ToolError: The sandbox cannot be opened to so much.
+    """
+    sandbox = context.setup.sandbox
+    plan = sandbox.plan(context.session_id, context.setup.cwd)
+    if plan.hold.level is Level.NONE:
+        return plan
+    grant = plan.grant
+    readable = (grant.folder, *grant.read, *grant.write, *system_folders())
+    if any(each.resolve() in (place.path, *place.path.parents) for each in readable):
+        more: frozenset[Path] = frozenset()
+    elif is_grantable(place.path, sandbox.homes):
+        more = frozenset({place.path})
+    else:
+        raise ToolError("The sandbox is never opened to that as a whole. Name a folder inside.")
+    return replace(plan, grant=Grant(grant.folder, read=grant.read | grant.write | more))
+
+
+def _lines(place: FilePlace, arguments: Arguments, context: ToolContext) -> Iterator[str]:
     """Yield matching lines. A child process searches: a bad pattern would block this one."""
     program = shutil.which("grep", path=context.setup.environ.get("PATH"))
     if program is None:
         raise ToolError("Searching in files needs the program grep.")
     command = [
         program,
-        "-rnIE",
+        "-rnHIE",
         "--null",
         "-m",
         "100",
@@ -96,14 +119,20 @@ def _lines(
     ]
     if arguments.get("file_glob"):
         command.append(f"--include={arguments['file_glob']}")
-    ended = run_bounded(
-        [*command, "-e", arguments["pattern"], "--", start],
-        environ=context.setup.environ,
-        cwd=context.setup.cwd,
-        timeout_s=_SECONDS,
-        most_bytes=2_000_000,
-        given_up=context.cancel.is_set,
-    )
+    plan = _plan(place, context)
+    is_held = plan.hold.level is not Level.NONE
+    with nullcontext(str(place.path)) if is_held else _held(place) as start:
+        command += ["-e", arguments["pattern"], "--", start]
+        with plan.open(command, context.setup.environ) as launched:
+            ended = run_bounded(
+                launched.argv,
+                environ=launched.environ,
+                cwd=launched.cwd,
+                timeout_s=_SECONDS,
+                most_bytes=2_000_000,
+                given_up=context.cancel.is_set,
+                descriptors=launched.descriptors,
+            )
     if ended.timed_out and not ended.out:
         raise ToolError(f"Nothing was found within {_SECONDS:g} s. Search in a smaller folder.")
     if ended.code not in (0, 1) and not ended.out:

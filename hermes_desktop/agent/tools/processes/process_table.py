@@ -20,6 +20,7 @@ from hermes_desktop.agent.tools.processes.process_records import LostProcess, Pr
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import BusyError
 from hermes_desktop.core.processes import process_tree
+from hermes_desktop.core.text.escape_sequences import plain_output
 
 log = logging.getLogger(__name__)
 
@@ -201,7 +202,7 @@ class ProcessTable:
             return Excerpt("", 0)
         output = kept.process.output
         piece = output.tail(most) if cursor is None else output.since(cursor, most)
-        return replace(piece, text=self._clean(piece.text))
+        return replace(piece, text=self._clean(plain_output(piece.text)))
 
     def wait(
         self, process_id: str, seconds: float, given_up: Callable[[], bool] = lambda: False

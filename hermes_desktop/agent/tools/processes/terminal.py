@@ -17,6 +17,7 @@ from hermes_desktop.agent.tools.base import (
 from hermes_desktop.agent.tools.files.file_access import resolve
 from hermes_desktop.agent.tools.processes.processes import start_in_background
 from hermes_desktop.core.processes.child_process import run_bounded
+from hermes_desktop.core.text.escape_sequences import plain_output
 
 LONGEST_S = 600
 MOST_OUTPUT = 50_000
@@ -51,7 +52,7 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
         )
         denied = launched.denied()
     # Half a secret, cut off here, would not be recognized as one.
-    output = setup.clean((ended.out + ended.err).decode("utf-8", "replace"))
+    output = setup.clean(plain_output((ended.out + ended.err).decode("utf-8", "replace")))
     answer: dict[str, Any] = {
         "output": _shortened(output),
         "exit_code": ended.code,

@@ -10,6 +10,11 @@ from typing import Any
 import pytest
 
 from hermes_desktop.agent.sandbox.grants import Level
+from hermes_desktop.agent.sandbox.launching import (
+    MOST_BYTES_OF_A_FILE,
+    MOST_DESCRIPTORS,
+    MOST_PROCESSES,
+)
 from hermes_desktop.core.processes import process_tree
 from tests.fakes.tool_stage import KEY, ToolStage, call
 
@@ -234,3 +239,59 @@ def test_plain_bubblewrap_is_what_runs(closed: ToolStage) -> None:
     shown = Path(f"/proc/{started['pid']}/cmdline").read_bytes().split(b"\0")
 
     assert {b"--unshare-net", b"--seccomp"} <= set(shown)
+
+
+def test_a_command_has_bounds(held: ToolStage) -> None:
+    answer = run(held, "ulimit -c; ulimit -f; ulimit -Hn; ulimit -u")
+    core, size, files, processes = answer["output"].split()
+
+    assert core == "0"
+    assert int(size) * 1024 <= MOST_BYTES_OF_A_FILE
+    assert int(files) <= MOST_DESCRIPTORS
+    assert int(processes) <= MOST_PROCESSES
+
+
+def test_a_file_cannot_grow_without_end(held: ToolStage) -> None:
+    answer = run(held, f"truncate -s {MOST_BYTES_OF_A_FILE + 1} big; ls big")
+
+    assert answer["exit_code"] != 0 or (held.cwd / "big").stat().st_size == 0
+
+
+def test_bounds_cannot_be_raised_again(closed: ToolStage) -> None:
+    answer = run(closed, f"ulimit -Hn {2 * MOST_DESCRIPTORS}; ulimit -f unlimited; ulimit -Hf")
+
+    assert "unlimited" not in answer["output"].split()
+
+
+def test_the_program_that_searches_sees_what_the_sandbox_shows(held: ToolStage) -> None:
+    (held.cwd / "a.txt").write_text("a needle\n")
+    (held.home / "note.txt").write_text("a needle\n")
+    (held.cwd / "link.txt").symlink_to(held.home / "note.txt")
+    [found] = held.result(call("search_files", pattern="needle"))
+
+    assert found == {"matches": [f"{held.cwd.resolve()}/a.txt:1:a needle"]}
+
+
+def test_a_folder_that_may_be_read_is_searched(held: ToolStage) -> None:
+    letters = held.user_home / "Letters"
+    letters.mkdir()
+    (letters / "b.txt").write_text("a needle\n")
+    held.queue.set_free(KEY, free=True)
+    [found] = held.result(call("search_files", pattern="needle", path=str(letters)))
+    [single] = held.result(call("search_files", pattern="root:", path="/etc/passwd", limit=1))
+
+    assert found == {"matches": [f"{letters.resolve()}/b.txt:1:a needle"]}
+    assert single["matches"][0].startswith("/etc/passwd:1:root:")
+
+
+def test_the_whole_home_is_not_searched(held: ToolStage) -> None:
+    held.queue.set_free(KEY, free=True)
+    [found] = held.result(call("search_files", pattern="x", path=str(held.user_home)))
+
+    assert "Name a folder inside" in found["error"]
+
+
+def test_output_is_plain_text(held: ToolStage) -> None:
+    answer = run(held, r"printf 'a\033[31mb\033[0m\033]52;c;QQ==\007\033]0;t\007\033[6nc'")
+
+    assert answer["output"] == "abc"

@@ -37,6 +37,8 @@ def verdict(program: bytes, machine: str, number: int, *arguments: int) -> int:
             value = struct.unpack_from("<I", data, k)[0]
         elif code == 0x06:
             return int(k)
+        elif code == 0x05:
+            at += k
         else:
             true = {0x15: value == k, 0x45: bool(value & k), 0x35: value >= k}[code]
             at += yes if true else no
@@ -82,6 +84,21 @@ def test_sockets_of_other_families_and_mptcp_are_denied(machine: str) -> None:
     for family in (PACKET, VSOCK, 38, 0):
         assert ask(CLOSED, machine, "socket", family, 1, 0) == EPERM
     assert ask(CLOSED, machine, "socket", INET, 1, 262) == EPERM
+
+
+@MACHINES
+@pytest.mark.parametrize("restrictions", [CLOSED, partly_held(7, online=True)])
+def test_protocols_are_those_of_every_day(machine: str, restrictions: Restrictions) -> None:
+    for family in (INET, INET6):
+        for protocol in (0, 1, 6, 17, 58):
+            assert ask(restrictions, machine, "socket", family, 1, protocol) == ALLOW
+        for protocol in (33, 132, 136, 255, 262):  # DCCP, SCTP, UDP-Lite, raw, MPTCP
+            assert ask(restrictions, machine, "socket", family, 1, protocol) == EPERM
+    for protocol in (0, 4, 15, 16):
+        assert ask(restrictions, machine, "socket", NETLINK, 3, protocol) == ALLOW
+    for protocol in (9, 12, 21):  # audit, firewall, cryptography
+        assert ask(restrictions, machine, "socket", NETLINK, 3, protocol) == EPERM
+    assert ask(CLOSED, machine, "socket", UNIX, 1, 1) == ALLOW
 
 
 @MACHINES
