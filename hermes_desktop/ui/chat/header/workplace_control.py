@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 from hermes_desktop.core.errors import ConfigError, HermesError, NotFoundError
 from hermes_desktop.services.sessions.working_folder import links_note
 from hermes_desktop.ui.chat.header.workplace_text import folder_note
-from hermes_desktop.ui.widgets.dialog_buttons import remove_icons
+from hermes_desktop.ui.widgets.control_corrections import remove_icons
 
 if TYPE_CHECKING:
     from collections.abc import Callable
