@@ -112,24 +112,8 @@ class ChatPage(QWidget):
         self.sheets = SheetContainer(self)
         self._signs = LoadingIndicators(self.view)
         self._refresh = SessionRefresh(services.transcript, self.view, slots, lambda: self._shown)
-        self.workplace = WorkplaceController(
-            services,
-            self.header,
-            slots,
-            current=lambda: self._shown,
-            open_address=self._open_address,
-            parent=self,
-        )
-        self._sending = Sending(
-            services.chat,
-            self.composer,
-            self._ledger,
-            slots,
-            current=lambda: self._shown,
-            page=self,
-            state=services.window_state,
-            folder=self.workplace.folder_for_new,
-        )
+        self.workplace = self._workplace_control()
+        self._sending = self._sending_control()
         self._turns = TurnNews(self._ledger, self.view, self._clock, bridge, lambda: self._shown)
         self.context = ContextUsageTracker(
             services.figures, slots, bridge, lambda: self._shown, clock=self._clock, parent=self
@@ -138,6 +122,28 @@ class ChatPage(QWidget):
         self._arrange()
         self._connect(bridge)
         self._show_nothing()
+
+    def _workplace_control(self) -> WorkplaceController:
+        return WorkplaceController(
+            self._services,
+            self.header,
+            self._slots,
+            current=lambda: self._shown,
+            open_address=self._open_address,
+            parent=self,
+        )
+
+    def _sending_control(self) -> Sending:
+        return Sending(
+            self._services.chat,
+            self.composer,
+            self._ledger,
+            self._slots,
+            current=lambda: self._shown,
+            page=self,
+            state=self._services.window_state,
+            folder=self.workplace.folder_for_new,
+        )
 
     # ------------------------------------------------------------------------------- public
     @property
