@@ -184,11 +184,7 @@ def join_parts(
         upkeep=_upkeep(parts, workers, gateway),
         window_state=WindowState(DesktopDatabase(paths.own_store), workers.writers, clock),
         workplaces=Workplaces(
-            db,
-            tools,
-            adapter.chat_key,
-            writers=workers.writers,
-            checks=not offline,
+            db, tools, adapter.chat_key, writers=workers.writers, checks=not offline
         ),
         hosts=hosts,
     )
