@@ -129,14 +129,19 @@ def build_tools(
         platform=platform,
         session_key=session_key,
     )
-    names = {tool.toolset for tool in tools}
+    said = _said({tool.toolset for tool in tools}, work, parts)
+    return ToolBox(tools, setup, gate, said)
+
+
+def _said(names: set[str], work: WorkFolder, parts: ToolParts) -> str:
+    """Return the part of the system prompt that tools of these sets add."""
     works_here = bool(names & {"file", "terminal"})
     said = (
         _guidance(work) if works_here else "",
-        project_notes(folder, parts.clean) if works_here and not work.unconfirmed else "",
+        project_notes(work.path, parts.clean) if works_here and not work.unconfirmed else "",
         memory_prompt(parts.home) if "memory" in names else "",
     )
-    return ToolBox(tools, setup, gate, "\n\n".join(part for part in said if part))
+    return "\n\n".join(part for part in said if part)
 
 
 def _sandbox(parts: ToolParts, config: Mapping[str, Any], folder: Path) -> Sandbox:

@@ -183,13 +183,7 @@ def join_parts(
         prompts=builder.prompts,
         upkeep=_upkeep(parts, workers, gateway),
         window_state=WindowState(DesktopDatabase(paths.own_store), workers.writers, clock),
-        workplaces=Workplaces(
-            db,
-            tools,
-            adapter.chat_key,
-            writers=workers.writers,
-            checks=not offline,
-        ),
+        workplaces=Workplaces(db, tools, adapter.chat_key, workers.writers, checks=not offline),
         hosts=hosts,
     )
 

@@ -67,8 +67,8 @@ class Workplaces:
         db: SessionDB,
         tools: AgentTools,
         chat_key: Callable[[str], str],
-        *,
         writers: WorkerThreads,
+        *,
         checks: bool = True,
     ) -> None:
         self._db = db
