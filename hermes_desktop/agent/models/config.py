@@ -71,8 +71,10 @@ class AgentConfig:
     max_turns: int = _TURNS
 
     @classmethod
-    def from_mapping(cls, config: Mapping[str, Any]) -> "AgentConfig":
-        """Read ``agent.*``.
+    def from_mapping(
+        cls, config: Mapping[str, Any], lookup: Lookup = lambda _: None
+    ) -> "AgentConfig":
+        """Read ``agent.*``, and a variable where the file says nothing.
 
         Raises:
             ConfigError: A value is invalid.
@@ -80,7 +82,7 @@ class AgentConfig:
         own = section(config, "agent")
         return cls(
             api_max_retries=_whole(own, "api_max_retries", _RETRIES, 0, _MOST_RETRIES),
-            max_turns=_whole(own, "max_turns", _TURNS, 1, _MOST_TURNS),
+            max_turns=_whole(own, "max_turns", _usual_turns(lookup), 1, _MOST_TURNS),
         )
 
     def retries(self) -> Retries:
@@ -358,6 +360,13 @@ def _effort(config: Mapping[str, Any]) -> str:
     if value is False:  # as YAML reads `off`; `hermes` treats it as none, too
         return "none"
     return value if isinstance(value, str) and value in EFFORTS else ""
+
+
+def _usual_turns(lookup: Lookup) -> int:
+    """Return how often the model is called in one turn where the file does not say it."""
+    text = (lookup("HERMES_MAX_ITERATIONS") or "").strip()
+    count = int(text) if text.isdecimal() and len(text) <= len(str(_MOST_TURNS)) else 0
+    return count if 1 <= count <= _MOST_TURNS else _TURNS
 
 
 def _whole(values: Mapping[str, Any], name: str, usual: int, low: int, high: int) -> int:

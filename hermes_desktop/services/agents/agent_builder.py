@@ -296,7 +296,8 @@ def read_agent_settings(
     care = CareSettings.read(data, lookup)
     for key in (choice.api_key, *care.keys(), *(each.api_key for each in standing_by)):
         redactor.learn(key)
-    return AgentSettings(choice, AgentConfig.from_mapping(data), care, standing_by, instead_of)
+    own = AgentConfig.from_mapping(data, lookup)
+    return AgentSettings(choice, own, care, standing_by, instead_of)
 
 
 def _who_answers(

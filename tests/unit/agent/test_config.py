@@ -392,6 +392,18 @@ def test_the_agent_s_own_settings() -> None:
             AgentConfig.from_mapping({"agent": {"api_max_retries": bad}})
 
 
+@pytest.mark.parametrize(
+    ("given", "turns"),
+    [("7", 7), (" 1000 ", 1000), ("0", 90), ("1001", 90), ("9" * 5000, 90), ("many", 90), ("", 90)],
+)
+def test_the_variable_of_the_turns_counts_where_the_file_says_nothing(
+    given: str, turns: int
+) -> None:
+    lookup = {"HERMES_MAX_ITERATIONS": given}.get
+    assert AgentConfig.from_mapping({}, lookup).max_turns == turns
+    assert AgentConfig.from_mapping({"agent": {"max_turns": 5}}, lookup).max_turns == 5
+
+
 def chosen(config: dict[str, Any], choice: dict[str, str], **env: str) -> ModelChoice:
     return resolve_model(with_chosen_model(config, choice), env.get)
 

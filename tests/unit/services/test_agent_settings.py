@@ -52,6 +52,10 @@ def test_who_stands_by_and_not_the_same_twice(tmp_path: Path) -> None:
     assert other.fingerprint() != found.fingerprint()
 
 
+def test_the_model_may_be_called_as_often_as_the_variable_says(tmp_path: Path) -> None:
+    assert _read(tmp_path, ALONE, HERMES_MAX_ITERATIONS="7").config.max_turns == 7
+
+
 def test_one_stands_by_for_a_model_without_a_key(tmp_path: Path) -> None:
     config = """
 model: {default: claude, provider: anthropic}
