@@ -28,6 +28,8 @@ def main() -> int:
             answer += chunk
         head, _, rest = answer.partition(b"\r\n\r\n")
         if head.split(b" ")[1:2] != [b"200"]:
+            while chunk := proxy.recv(_CHUNK):
+                rest += chunk
             sys.stderr.write(rest.decode("utf-8", "replace") or "The proxy gave no answer.\n")
             return 1
         _write(rest)
