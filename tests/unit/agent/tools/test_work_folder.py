@@ -82,8 +82,8 @@ def test_a_stored_home_is_left(homes: Homes, tmp_path: Path) -> None:
 def test_an_imported_session_has_none_until_one_is_chosen(homes: Homes, tmp_path: Path) -> None:
     found = chat_folder({"terminal": {"cwd": "/srv"}}, homes, {}, imported="/old")
     assert found.unconfirmed == "/old"
-    chosen = chat_folder({}, homes, {}, stored=tmp_path, imported="/old")
-    assert chosen == WorkFolder(tmp_path)
+    chosen = chat_folder({}, homes, {}, stored=tmp_path / "chosen", imported="/old")
+    assert chosen == WorkFolder(tmp_path / "chosen")
 
 
 def test_a_shell_keeps_its_folder(
