@@ -157,7 +157,9 @@ class MemoryStore:
                 _not_there()
                 if not found
                 else NotFoundError(
-                    "Several entries have that.", f"{len(found)} do.", "Say the entry's id."
+                    "Several entries contain this text.",
+                    f"{len(found)} do.",
+                    "Use the ID of the entry.",
                 )
             )
         return found[0]
@@ -173,7 +175,7 @@ class MemoryStore:
         """
         with self._alone():
             if len(self.pending()) >= _MOST_PENDING:
-                raise RefusedError("Too many changes wait already.")
+                raise RefusedError("Too many changes are already waiting.")
             if action != "remove":
                 _need(content)
             if action != "add":
@@ -229,7 +231,9 @@ class MemoryStore:
             if each.id == name.lower():
                 return each
         raise NotFoundError(
-            "No change of that name waits.", f"“{name[:40]}” is none.", "Look at what waits."
+            "There is no pending change with this name.",
+            f"“{name[:40]}” is not a pending change.",
+            "Check the pending changes.",
         )
 
     def _drop(self, waiting: PendingWrite) -> None:
@@ -239,7 +243,7 @@ class MemoryStore:
         text = _BETWEEN.join(entries)
         if len(text) > LIMITS[target]:
             raise RefusedError(
-                "That is too much to remember.",
+                "This is too long to remember.",
                 f"{len(text)} of {LIMITS[target]} characters.",
                 "Remove or shorten an entry first.",
             )
@@ -254,7 +258,7 @@ class MemoryStore:
                 yield
         except OSError as error:
             raise StateError(
-                "What is remembered cannot be changed.", str(error.strerror or error)
+                "The memory cannot be changed.", str(error.strerror or error)
             ) from error
 
 
@@ -306,4 +310,4 @@ def _number(value: Any) -> float:
 
 
 def _not_there() -> NotFoundError:
-    return NotFoundError("There is no such entry.", "", "Look at what is remembered.")
+    return NotFoundError("There is no such entry.", "", "Check the memory.")

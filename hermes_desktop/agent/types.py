@@ -136,7 +136,7 @@ class ReasoningDelta:
     marked: bool = False
 
 
-RETRACTED = "What stands above of this reply was the model's thinking."
+RETRACTED = "The reply above turned out to be the model's thinking."
 """For the user, where text that was shown cannot be removed."""
 
 

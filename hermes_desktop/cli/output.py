@@ -135,7 +135,7 @@ def write_json_object(value: Mapping[str, Any]) -> None:
 
 
 def say(text: str) -> None:
-    """Print a message beside the result, on standard error."""
+    """Print a message on standard error, separate from the result."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(neutralise(text) + "\n")
         sys.stderr.flush()

@@ -45,12 +45,12 @@ async def commands(context: CommandContext) -> CommandReply:
     if not 1 <= page <= pages:
         raise UsageError(
             "There is no such page.",
-            f"The commands have {count(pages, 'page')}.",
-            f"Say {context.name('commands')} 1.",
+            f"There are {count(pages, 'page')} of commands.",
+            f"Send {context.name('commands')} 1.",
         )
     start = (page - 1) * COMMANDS_PER_PAGE
     shown = usable[start : start + COMMANDS_PER_PAGE]
-    more = f"{context.name('commands')} {page + 1} shows more." if page < pages else ""
+    more = f"{context.name('commands')} {page + 1} shows the next page." if page < pages else ""
     return CommandReply(
         lines(
             f"**Commands, page {page} of {pages}**",
@@ -64,16 +64,16 @@ async def whoami(context: CommandContext) -> CommandReply:
     """Handle ``/whoami``."""
     sender = context.sender
     if sender.in_window:
-        return CommandReply("You are the person at this machine; you may use all commands.")
+        return CommandReply("You are the owner of this computer and can use all commands.")
     names = [f"{sender.user_name} ({sender.user_id})" if sender.user_name else str(sender.user_id)]
     if not sender.restricted:
-        may = "Everybody who may write here may use all commands."
+        may = "Everyone who can write here can use all commands."
     elif sender.is_admin:
-        may = "You are an admin here and may use all commands."
+        may = "You are an admin here and can use all commands."
     else:
         known = {each.name for each in (*registry.available_commands(), *context.added)}
         usable = sorted(_ALWAYS | (sender.command_names & known))
-        may = "You may use " + ", ".join(context.name(name) for name in usable) + "."
+        may = "You can use " + ", ".join(context.name(name) for name in usable) + "."
     return CommandReply(lines(f"You are {names[0]} on {sender.platform}.", may))
 
 
@@ -82,7 +82,7 @@ async def profile(context: CommandContext) -> CommandReply:
     facts, sender = context.facts, context.sender
     private = sender.in_window or sender.chat_type == "dm"
     home = f"Its folder is {facts.home}." if facts.home is not None and private else ""
-    return CommandReply(lines(f"The profile “{facts.profile}” answers here.", home))
+    return CommandReply(lines(f"This chat uses the profile “{facts.profile}”.", home))
 
 
 async def version(context: CommandContext) -> CommandReply:
@@ -95,11 +95,13 @@ async def status(context: CommandContext) -> CommandReply:
     row = await session_row(context)
     since = context.host.running_since()
     if since is not None:
-        doing = f"A reply is being written (begun {ago(since, context.clock)})."
+        doing = f"A reply is being written (started {ago(since, context.clock)})."
     else:
-        doing = "A message waits." if context.host.is_busy() else "Nothing is being written."
+        doing = "A message is waiting." if context.host.is_busy() else "No reply is being written."
     if row is None:
-        return CommandReply(items("Nothing has been said here yet.", doing, *_platforms(context)))
+        return CommandReply(
+            items("There are no messages in this session yet.", doing, *_platforms(context))
+        )
     row_id = str(row["id"])
     summary = await context.run(lambda: context.store.summary(row_id))
     parts = await context.run(lambda: chain_rows(context.store, row_id)) or [row]
@@ -107,10 +109,9 @@ async def status(context: CommandContext) -> CommandReply:
     tokens = sum(number(part, "input_tokens") + number(part, "output_tokens") for part in parts)
     return CommandReply(
         items(
-            f"Session {row_id}" + (f", “{row['title']}”" if row["title"] else ", no name"),
-            f"Begun {ago(float(parts[0]['started_at']), context.clock)},"
-            f" last active {ago(active, context.clock)},"
-            f" {count(number(row, 'message_count'), 'message')}",
+            f"Session {row_id}" + (f", “{row['title']}”" if row["title"] else ", no title"),
+            f"Started {ago(float(parts[0]['started_at']), context.clock)}, last active "
+            f"{ago(active, context.clock)}, {count(number(row, 'message_count'), 'message')}",
             await _model_line(context, row["model"]),
             f"{count(tokens, 'token')} used",
             await context_line(context, row_id),
@@ -137,7 +138,7 @@ async def _model_line(context: CommandContext, stored: object) -> str:
     name = name or override.get("model") or str(stored or "")
     thinking = f", thinking {effort}" if effort else ""
     if usual and usual != name:
-        return f"Model: session: {name}{thinking}, settings: {usual}"
+        return f"Model: {name}{thinking} in this session, {usual} in the settings"
     return f"Model: {name}{thinking}" if name else ""
 
 

@@ -39,21 +39,23 @@ def resolve(
     """
     waiting = queue.pending(sender.session_key, "approval")
     if not waiting:
-        raise RefusedError("Nothing waits for an answer here.")
+        raise RefusedError("No request is waiting for an answer here.")
     if choice != "deny" and not all(may_answer(each, sender) for each in waiting):
         raise RefusedError(
-            "You may not allow this.",
-            "It is done for somebody else.",
-            "Deny it, or let them answer.",
+            "You cannot allow this.",
+            "Someone else requested it.",
+            "Deny it, or wait for their answer.",
         )
     lines = []
     for request in waiting if everything else waiting[:1]:
         if choice not in request.choices:
-            raise RefusedError("This cannot be allowed for always.", hint="Say once or session.")
+            raise RefusedError(
+                "This cannot be allowed permanently.", hint="Choose once or session."
+            )
         by = "window" if sender.in_window else sender.platform
         if queue.answer(request.id, choice, by):
             lines.append(f"{_DONE[choice]}: {' '.join(request.text.split())[:_SHOWN]}")
-    return "\n".join(lines) or "It does not wait any more."
+    return "\n".join(lines) or "The request is no longer pending."
 
 
 async def approve(context: CommandContext) -> CommandReply:
@@ -61,7 +63,7 @@ async def approve(context: CommandContext) -> CommandReply:
     word = context.args.strip().lower()
     if word not in _CHOICES:
         usage = context.name("approve")
-        raise UsageError("That is no way to allow it.", "", f"Say {usage} [session|always|all].")
+        raise UsageError("This option does not exist.", "", f"Send {usage} [session|always|all].")
     choice, queue = _CHOICES[word], _queue(context)
     return CommandReply(resolve(queue, context.sender, choice, everything=word == "all"))
 
@@ -80,7 +82,9 @@ async def yolo(context: CommandContext) -> CommandReply:
     )
     if not is_owner:
         raise RefusedError(
-            "You may not switch this off.", "Only the owner of this machine may.", "Answer each."
+            "You cannot turn off approvals.",
+            "Only the owner of this computer can do that.",
+            "Answer each request.",
         )
     free = not queue.is_free(sender.session_key)
     queue.set_free(sender.session_key, free=free)
@@ -90,11 +94,13 @@ async def yolo(context: CommandContext) -> CommandReply:
             "that a sandboxed command lacks. What is never done is still not done. "
             f"{context.name('yolo')} again switches asking on."
         )
-    return CommandReply("What may do harm is asked again.")
+    return CommandReply("Approvals are on again.")
 
 
 def _queue(context: CommandContext) -> RequestQueue:
     queue = context.facts.requests
     if queue is None:
-        raise RefusedError("Nothing is asked here.", "The assistant has no tools in this program.")
+        raise RefusedError(
+            "There is nothing to approve here.", "The assistant has no tools in this program."
+        )
     return queue

@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 from functools import partial
 
-from hermes_desktop.agent.compression.context_compression import CompactionResult, Compactor, Wish
+from hermes_desktop.agent.compression.context_compression import (
+    CompactionRequest,
+    CompactionResult,
+    Compactor,
+)
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.parsing import take_flags
 from hermes_desktop.commands.present_session import require_session
@@ -33,17 +37,21 @@ async def title(context: CommandContext) -> CommandReply:
         session_id = await require_session(context)
         name = await context.run(lambda: context.store.get_session_title(session_id))
         if name:
-            return CommandReply(f"This session is called “{name}”.")
+            return CommandReply(f"The title of this session is “{name}”.")
         return CommandReply(
-            f"This session has no name. {context.name('title')} <name> gives it one."
+            f"This session has no title. To set one, send {context.name('title')} <title>."
         )
     name = context.store.sanitize_title(wanted)
     if name is None:
-        raise UsageError("That is no name.", "Nothing readable is left of it.", "Use letters.")
+        raise UsageError(
+            "This cannot be a title.",
+            "It contains no readable characters.",
+            "Use letters or digits.",
+        )
     session_id = await require_session(context)
     if not await context.run(lambda: context.store.set_session_title(session_id, name)):
-        raise NotFoundError("This session was deleted.", hint="Begin a new one.")
-    return CommandReply(f"This session is now called “{name}”.")
+        raise NotFoundError("This session was deleted.", hint="Start a new one.")
+    return CommandReply(f"The title of this session is now “{name}”.")
 
 
 async def undo(context: CommandContext) -> CommandReply:
@@ -54,13 +62,13 @@ async def undo(context: CommandContext) -> CommandReply:
         taken = await context.run(lambda: _take_back(context.store, session_id, turns))
         context.host.forget_agent()
     if taken is None:
-        return CommandReply("There is nothing to take back.")
+        return CommandReply("There is nothing to undo.")
     others = taken.rows - taken.turns
     return CommandReply(
         lines(
-            f"Taken back: {count(taken.turns, 'message')} of yours"
+            f"Removed {count(taken.turns, 'message')} of yours"
             + (f" and {count(others, 'row')} that followed." if others else "."),
-            f"It began with: “{first_words(taken.text, _PREVIEW)}”",
+            f"The first one began: “{first_words(taken.text, _PREVIEW)}”",
         )
     )
 
@@ -70,9 +78,9 @@ def _turns(context: CommandContext) -> int:
         return 1
     if not context.args.isascii() or not context.args.isdigit() or not int(context.args):
         raise UsageError(
-            "That is no number of messages.",
-            f"{context.name('undo')} was followed by “{first_words(context.args)}”.",
-            f"Say {context.name('undo')}, or {context.name('undo')} 2 for the last two.",
+            "This is not a valid number of messages.",
+            f"You sent “{first_words(context.args)}” after {context.name('undo')}.",
+            f"Send {context.name('undo')}, or {context.name('undo')} 2 for the last two.",
         )
     return min(int(context.args[:6]), MOST_UNDONE)
 
@@ -93,9 +101,9 @@ async def retry(context: CommandContext) -> CommandReply:
         text = await context.run(lambda: _last_question(context.store, session_id))
         if not text.strip():
             raise NotFoundError(
-                "There is nothing to ask again.",
-                "No message with words was sent in this session.",
-                "Write one.",
+                "There is nothing to send again.",
+                "This session has no message with text.",
+                "Write a message.",
             )
         await context.run(lambda: _take_back(context.store, session_id, 1))
         context.host.forget_agent()
@@ -119,15 +127,15 @@ async def branch(context: CommandContext) -> CommandReply:
     called = f"“{name}”" if name else branch_id
     said = f"Copied {count(copied, 'message')} to {called}"
     if context.sender.in_window:
-        return CommandReply(f"{said}. You find it in the list.")
+        return CommandReply(f"{said}. You can find it in the list.")
     chosen = context.host.model_override()
     await context.host.switch_to(branch_id)
     if chosen:
         await context.host.set_model_override(chosen)
     return CommandReply(
         lines(
-            f"{said}. We go on there.",
-            f"{context.name('resume')} {session_id} goes back to the original.",
+            f"{said}. The chat continues there.",
+            f"To return to the original, send {context.name('resume')} {session_id}.",
         )
     )
 
@@ -142,7 +150,7 @@ _PREVIEW_FLAG = "--preview"
 class _Arguments:
     """The parsed arguments."""
 
-    wish: Wish
+    wish: CompactionRequest
     preview: bool
 
 
@@ -153,11 +161,11 @@ async def compress(context: CommandContext) -> CommandReply:
     override = context.host.model_override()
     care = await context.run(lambda: context.facts.care(override))
     if care is None:
-        raise NotConfiguredError("There is nobody who could write a summary.")
+        raise NotConfiguredError("No model is available to write a summary.")
     try:
         told = await context.run(lambda: context.store.get_messages(session_id))
         if len(told) < LEAST_MESSAGES:
-            return CommandReply("This session is too short for that.")
+            return CommandReply("This session is too short to compress.")
         if order.preview:
             return CommandReply(
                 _foreseen(await context.run_aside(partial(care.preview, session_id, order.wish)))
@@ -167,9 +175,11 @@ async def compress(context: CommandContext) -> CommandReply:
         care.close()
 
 
-async def _shorten(context: CommandContext, care: Compactor, session_id: str, wish: Wish) -> str:
+async def _shorten(
+    context: CommandContext, care: Compactor, session_id: str, wish: CompactionRequest
+) -> str:
     async with context.host.alone_in(session_id):
-        with context.host.working_on("Shortening the session…") as stop:
+        with context.host.working_on("Compressing the session…") as stop:
             done = await context.run_aside(partial(care.shorten, session_id, wish, stop))
         if done.changed:
             await context.host.shortened(session_id, done.session_id)
@@ -181,25 +191,29 @@ def _order(context: CommandContext) -> _Arguments:
     flags, rest = take_flags(context.args, _PREVIEW_FLAG)
     words = rest.split()
     if not words or words[0].lower() != "here" or len(words) > 2:  # noqa: PLR2004 - here, N
-        return _Arguments(Wish("by_hand", focus=rest.strip()[:MOST_FOCUS]), bool(flags))
+        return _Arguments(
+            CompactionRequest("by_hand", focus=rest.strip()[:MOST_FOCUS]), bool(flags)
+        )
     wanted = words[1] if len(words) > 1 else "2"
     if not wanted.isascii() or not wanted.isdigit():
-        return _Arguments(Wish("by_hand", focus=rest.strip()[:MOST_FOCUS]), bool(flags))
+        return _Arguments(
+            CompactionRequest("by_hand", focus=rest.strip()[:MOST_FOCUS]), bool(flags)
+        )
     exchanges = int(wanted[:6])
     if not 1 <= exchanges <= MOST_EXCHANGES:
         raise UsageError(
-            "That is no number of exchanges.",
-            f"From 1 to {MOST_EXCHANGES} of the last ones can stay.",
-            f"Say {context.name('compress')} here 2.",
+            "This is not a valid number of exchanges.",
+            f"You can keep the last 1 to {MOST_EXCHANGES}.",
+            f"Send {context.name('compress')} here 2.",
         )
-    return _Arguments(Wish("by_hand", exchanges=exchanges), bool(flags))
+    return _Arguments(CompactionRequest("by_hand", exchanges=exchanges), bool(flags))
 
 
 def _foreseen(done: CompactionResult) -> str:
     if done.kind != "done":
-        return "Nothing would become shorter."
+        return "Compressing would not make the session shorter."
     return lines(
-        f"A summary would stand for {count(done.messages, 'message')}.",
+        f"A summary would replace {count(done.messages, 'message')}.",
         f"About {done.before:,} tokens would become about {done.after:,}. Nothing was changed.",
     )
 
@@ -207,15 +221,17 @@ def _foreseen(done: CompactionResult) -> str:
 def _told(done: CompactionResult) -> str:
     if done.kind == "done":
         return lines(
-            f"A summary stands for {count(done.messages, 'message')} now; they can still be read.",
+            f"A summary now replaces {count(done.messages, 'message')}; you can still read them.",
             f"About {done.before:,} tokens became about {done.after:,}.",
         )
     if done.kind == "followed":
-        return "It has been shortened by somebody else just now."
+        return "Another program has just compressed this session."
     if done.kind == "nothing":
-        return "Nothing would become shorter. The session is as it was."
+        return "Compressing would not make the session shorter. Nothing was changed."
     if done.error is not None:
         raise done.error
     if done.kind == "cancelled":
-        return "Stopped. The session is as it was."
-    raise StateError("The session was not shortened.", "It was interrupted.", "It is as it was.")
+        return "Stopped. The session was not changed."
+    raise StateError(
+        "The session was not compressed.", "It was interrupted.", "The session was not changed."
+    )

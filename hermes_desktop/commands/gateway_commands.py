@@ -8,11 +8,11 @@ from hermes_desktop.core.errors import RefusedError, UsageError
 async def restart(context: CommandContext) -> CommandReply:
     """Handle ``/restart``: running replies get time to end first."""
     if await context.host.restart():
-        return CommandReply("The gateway starts anew as soon as running replies have ended.")
+        return CommandReply("The gateway restarts when the running replies have finished.")
     raise RefusedError(
-        "The gateway cannot be started anew from here.",
-        "Nothing watches over it that could do that.",
-        "Start it anew where it runs.",
+        "The gateway cannot be restarted from here.",
+        "No program supervises it and could start it again.",
+        "Restart it where it runs.",
     )
 
 
@@ -24,19 +24,21 @@ async def platform(context: CommandContext) -> CommandReply:
         return CommandReply(_listed(context))
     if action.lower() not in {"pause", "resume"} or not name:
         raise UsageError(
-            "That is not clear.",
-            "A platform is paused or resumed by its name.",
-            f"Say {context.name('platform')} list, pause <name> or resume <name>.",
+            "This cannot be understood.",
+            "Name the platform to pause or resume.",
+            f"Send {context.name('platform')} list, pause <name> or resume <name>.",
         )
     if action.lower() == "pause":
         if name == context.sender.platform:
             raise RefusedError(
-                "This is the platform you write on.",
-                "Paused, it would not hear you take that back.",
+                "You are writing on this platform.",
+                "While it is paused, it could not receive your request to resume it.",
                 "Pause it in the window, or from another platform.",
             )
         await context.host.pause(name)
-        return CommandReply(f"{name} is paused until {context.name('platform')} resume {name}.")
+        return CommandReply(
+            f"{name} is paused. To resume it, send {context.name('platform')} resume {name}."
+        )
     await context.host.resume(name)
     return CommandReply(f"{name} is connected again.")
 
@@ -44,7 +46,7 @@ async def platform(context: CommandContext) -> CommandReply:
 def _listed(context: CommandContext) -> str:
     platforms = context.host.platforms()
     if not platforms:
-        return "No platform is served here."
+        return "No platforms are connected here."
     return items(
         *(
             f"{each.name}: {each.state}" + (f" — {each.detail}" if each.detail else "")
@@ -57,5 +59,6 @@ async def sethome(context: CommandContext) -> CommandReply:
     """Handle ``/sethome``."""
     await context.host.set_home()
     return CommandReply(
-        f"Unasked news of {context.sender.platform} go to this chat from the next start on."
+        f"From the next start on, {context.sender.platform} messages that are not replies go "
+        "to this chat."
     )

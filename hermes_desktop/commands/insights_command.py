@@ -26,7 +26,7 @@ def days_of(text: str, usage: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= 4 else 0  # noqa: PLR2004
     if not 1 <= number <= MOST_DAYS:
         raise UsageError(
-            "That is no number of days.", f"It must be between 1 and {MOST_DAYS}.", f"{usage} 7"
+            "This is not a valid number of days.", f"Choose 1 to {MOST_DAYS} days.", f"{usage} 7"
         )
     return number
 
@@ -35,7 +35,7 @@ async def insights_(context: CommandContext) -> CommandReply:
     """Handle ``/insights``: statistics of the whole home, for the owner and admins only."""
     sender = context.sender
     if not (sender.in_window or sender.is_admin):
-        raise RefusedError("You may not see this.", "It tells of other people's sessions.")
+        raise RefusedError("You cannot view this.", "It includes sessions of other people.")
     days = days_of(context.args, context.name("insights"))
     now = context.clock.time()
     found = await context.run_aside(lambda: insights(context.store, days, now=now))
@@ -49,16 +49,16 @@ def words(found: Insights, most: int = MOST_CHARS) -> str:
         f"**The last {count(found.days_asked, 'day')}**"
         + (f" ({found.source})" if found.source else ""),
         (
-            f"{count(total.sessions, 'session')}, {count(total.messages, 'message')}"
-            f" ({found.user_messages:,} by persons), {count(total.tool_calls, 'call')} of tools"
+            f"{count(total.sessions, 'session')}, {count(total.messages, 'message')} "
+            f"({found.user_messages:,} by users), {count(total.tool_calls, 'tool call')}"
         ),
         f"{count(total.tokens, 'token')}: {total.input_tokens:,} in, {total.output_tokens:,} out"
-        + (f", {total.cache_read_tokens:,} from a cache" if total.cache_read_tokens else ""),
+        + (f", {total.cache_read_tokens:,} from the cache" if total.cache_read_tokens else ""),
         f"Costs: {cost(total)}",
         *_beside(found),
     ]
     if not total.sessions:
-        return f"{head[0]}\nNothing was said."
+        return f"{head[0]}\nThere were no sessions."
     tables = [
         _table("Model", _use_rows(found.models, ("sessions", "tokens"), costs=True)),
         _table("Platform", _use_rows(found.platforms, ("sessions", "messages", "tokens"))),
@@ -79,13 +79,13 @@ def _beside(found: Insights) -> list[str]:
     if not found.side_tokens:
         return []
     tokens = count(found.side_tokens, "token")
-    return [f"Beside that, {tokens} for titles and summaries; they count by model only."]
+    return [f"Titles and summaries used {tokens} more, which are listed by model only."]
 
 
 def cost(used: Used) -> str:
     """Format the known costs; unknown costs are never reported as zero."""
     if used.unpriced and not used.cost_usd:
-        return "not known"
+        return "unknown"
     least = "at least " if used.unpriced else ""
     return f"{least}{used.cost_usd:.2f} US dollars"
 

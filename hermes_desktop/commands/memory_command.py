@@ -9,7 +9,7 @@ from hermes_desktop.commands.words import ago, count, first_words, lines
 from hermes_desktop.commands.work_commands import is_owner
 from hermes_desktop.core.errors import RefusedError, StateError, UsageError
 
-_TITLES = {"memory": "Notes of its own", "user": "What it knows of you"}
+_TITLES = {"memory": "Notes", "user": "About you"}
 _SWITCH = {"on": True, "off": False}
 _SHOWN = 300
 
@@ -19,27 +19,27 @@ async def memory(context: CommandContext) -> CommandReply:
     _for_the_person_alone(context)
     home = context.facts.home
     if home is None:
-        raise RefusedError("Nothing is remembered here.")
+        raise RefusedError("This chat has no memory.")
     word, _, rest = context.args.strip().partition(" ")
     does = _DOES.get(word.lower() or "show")
     if does is None:
         usage = context.name("memory")
         raise UsageError(
-            "That is nothing that can be done with memory.",
-            f"There are: {', '.join(_DOES)}.",
-            f"Say {usage}, or {usage} pending.",
+            "This subcommand does not exist.",
+            f"The subcommands are {', '.join(_DOES)}.",
+            f"Send {usage}, or {usage} pending.",
         )
     try:
         return await does(context, MemoryStore(home), rest.strip())
     except OSError as error:
-        raise StateError("What is remembered cannot be read.", str(error.strerror)) from error
+        raise StateError("The memory cannot be read.", str(error.strerror)) from error
 
 
 def _for_the_person_alone(context: CommandContext) -> None:
     sender = context.sender
     if not sender.in_window and (sender.chat_type != "dm" or not sender.is_admin):
         raise RefusedError(
-            "What is remembered is not shown here.", "It may be private.", "Ask in a chat of two."
+            "The memory is not shown here.", "It may be private.", "Ask in a direct chat."
         )
 
 
@@ -56,9 +56,9 @@ async def _show(context: CommandContext, store: MemoryStore, _rest: str) -> Comm
         told = [f"- `{each.id}` {first_words(each.text, _SHOWN)}" for each in entries]
         parts.append(lines(head, *(told or ["Nothing."])))
     pending = context.name("memory pending")
-    more = f"{count(waiting, 'change')} waiting for your word: {pending}" if waiting else ""
+    more = f"{count(waiting, 'change')} waiting for your approval: {pending}" if waiting else ""
     forget = (
-        f"{context.name('memory')} forget <id> takes one out."
+        f"To remove an entry, send {context.name('memory')} forget <id>."
         if any(entries for entries, _ in kept.values())
         else ""
     )
@@ -68,11 +68,11 @@ async def _show(context: CommandContext, store: MemoryStore, _rest: str) -> Comm
 async def _pending(context: CommandContext, store: MemoryStore, _rest: str) -> CommandReply:
     waiting = await context.run(store.pending)
     if not waiting:
-        return CommandReply("No change waits for your word.")
+        return CommandReply("No changes are waiting for your approval.")
     name = context.name("memory")
     return CommandReply(
         lines(
-            f"**{count(len(waiting), 'change')} waiting for your word**",
+            f"**{count(len(waiting), 'change')} waiting for your approval**",
             *(_line(each, context) for each in waiting),
             f"{name} approve <id>, {name} reject <id>, or all in place of the id.",
         )
@@ -80,9 +80,9 @@ async def _pending(context: CommandContext, store: MemoryStore, _rest: str) -> C
 
 
 def _line(waiting: PendingWrite, context: CommandContext) -> str:
-    old = f" (in place of “{first_words(waiting.old_text)}”)" if waiting.action == "replace" else ""
+    old = f" (replaces “{first_words(waiting.old_text)}”)" if waiting.action == "replace" else ""
     what = waiting.content or waiting.old_text
-    target = "of you" if waiting.target == "user" else "of its own"
+    target = "about you" if waiting.target == "user" else "note"
     told = f"{waiting.action} {target}: {first_words(what, _SHOWN)}{old}"
     return f"- `{waiting.id}` {told} ({ago(waiting.created_at, context.clock)})"
 
@@ -92,7 +92,7 @@ async def _approve(context: CommandContext, store: MemoryStore, rest: str) -> Co
     return CommandReply(
         lines(
             *(f"Remembered: {first_words(each.content or each.old_text)}" for each in done),
-            "New sessions are told of it.",
+            "New sessions will know it.",
         )
     )
 
@@ -110,7 +110,9 @@ async def _each(
     does: Callable[[str], PendingWrite],
 ) -> list[PendingWrite]:
     if not rest:
-        raise UsageError("Which change?", "", f"{context.name('memory')} pending shows them.")
+        raise UsageError(
+            "Which change?", "", f"To list them, send {context.name('memory')} pending."
+        )
 
     def work() -> list[PendingWrite]:
         wanted = [each.id for each in store.pending()] if rest.lower() == "all" else rest.split()
@@ -118,7 +120,7 @@ async def _each(
 
     done = await context.run(work)
     if not done:
-        raise RefusedError("No change waits for your word.")
+        raise RefusedError("No changes are waiting for your approval.")
     return done
 
 
@@ -126,17 +128,17 @@ async def _approval(context: CommandContext, _store: MemoryStore, rest: str) -> 
     change, wanted = context.facts.change_setting, _SWITCH.get(rest.lower())
     if not is_owner(context):
         raise RefusedError(
-            "You may not switch this.", "Only the owner or a named admin may.", "Ask them."
+            "You cannot change this.", "Only the owner and named admins can.", "Ask one of them."
         )
     if wanted is None:
         usage = context.name("memory")
-        raise UsageError("On or off?", "", f"Say {usage} approval on, or {usage} approval off.")
+        raise UsageError("On or off?", "", f"Send {usage} approval on or {usage} approval off.")
     if change is None:
-        raise RefusedError("The settings of this home are not written here.")
+        raise RefusedError("The settings of this home cannot be changed here.")
     await context.run(lambda: change(WRITE_APPROVAL, wanted))
     if wanted:
-        return CommandReply("From now on what is to be remembered waits for your word.")
-    return CommandReply("From now on the assistant remembers without asking.")
+        return CommandReply("New memories now wait for your approval.")
+    return CommandReply("The assistant now remembers without asking.")
 
 
 async def _forget(context: CommandContext, store: MemoryStore, rest: str) -> CommandReply:
@@ -144,11 +146,11 @@ async def _forget(context: CommandContext, store: MemoryStore, rest: str) -> Com
     sure = len(words) > 1 and words[-1].lower() == "yes"
     name = " ".join(words[:-1] if sure else words)
     if not name:
-        raise UsageError("Forget what?", "", f"Say {context.name('memory')} forget <id>.")
+        raise UsageError("Which entry?", "", f"Send {context.name('memory')} forget <id>.")
     entry = await context.run(lambda: store.find(name))
     if not sure:
         usage = f"{context.name('memory')} forget {entry.id} yes"
-        return CommandReply(f"This is taken out: “{entry.text}”. Is that meant? Say {usage}.")
+        return CommandReply(f"This will be forgotten: “{entry.text}”. To confirm, send {usage}.")
     await context.run(lambda: store.forget(entry))
     return CommandReply(f"Forgotten: {first_words(entry.text, _SHOWN)}")
 

@@ -26,17 +26,17 @@ async def model(context: CommandContext) -> CommandReply:
     refused = sorted(flags & set(_NOT_YET))
     if refused:
         raise UsageError(
-            f"{refused[0]} is not there yet.",
-            "In this version a model is chosen for one session at a time.",
-            "To change it for all, say `hermes-desktop config set model.default NAME`, or choose "
-            "it in the settings of the window.",
+            f"{refused[0]} is not supported yet.",
+            "You can only choose the model of one session here.",
+            "To change it for all sessions, use `hermes-desktop config set model.default "
+            "NAME` or the settings in the window.",
         )
     if provider == "":
-        raise _unclear(context, "--provider is followed by a name")
+        raise _unclear(context, "--provider needs a name")
     if not name and provider is None:
         return await _tell(context)
     if not name:
-        raise _unclear(context, "--provider alone names no model")
+        raise _unclear(context, "--provider needs a model, too")
     return await _choose(context, name, provider)
 
 
@@ -45,39 +45,41 @@ async def _tell(context: CommandContext) -> CommandReply:
     choice = await context.run(lambda: context.facts.choose_model(override))
     if choice is None:
         return CommandReply("No model is set.")
-    chosen = "This session has a model of its own." if override else ""
+    chosen = "It was chosen for this session." if override else ""
     return CommandReply(
         lines(
-            f"{choice.model} answers, at {choice.provider}.",
+            f"{choice.model} at {choice.provider} answers.",
             chosen,
-            f"{context.name('model')} <name> chooses another for this session"
-            + (f", {context.name('model')} default takes that back." if override else "."),
+            f"To choose another one for this session, send {context.name('model')} <name>"
+            + (
+                f"; to return to the settings, {context.name('model')} default."
+                if override
+                else "."
+            ),
         )
     )
 
 
 async def _choose(context: CommandContext, name: str, provider: str | None) -> CommandReply:
     if " " in name or len(name) > MOST_NAME_CHARS or not name.isprintable():
-        raise _unclear(context, f"“{first_words(name)}” is no name of a model")
+        raise _unclear(context, f"“{first_words(name)}” cannot be the name of a model")
     if name.lower() in _DEFAULT and provider is None:
         await context.host.set_model_override({})
         context.host.forget_agent()
-        return CommandReply("The model of the settings answers from your next message on.")
+        return CommandReply("From your next message on, the model in the settings answers.")
     override = {"model": name} | ({"provider": provider} if provider else {})
     choice = await context.run(lambda: context.facts.choose_model(override))
     await context.host.set_model_override(override)
     context.host.forget_agent()
-    place = f", at {choice.provider}" if choice is not None else ""
-    return CommandReply(
-        f"{name} answers from your next message on{place}. This holds for this session."
-    )
+    place = f" at {choice.provider}" if choice is not None else ""
+    return CommandReply(f"From your next message on, {name}{place} answers in this session.")
 
 
 def _unclear(context: CommandContext, detail: str) -> UsageError:
     return UsageError(
-        "That is no model.",
+        "This is not a model.",
         f"{detail}.",
-        f"Say {context.name('model')} <name>, or add --provider <name>.",
+        f"Send {context.name('model')} <name>, or add --provider <name>.",
     )
 
 
@@ -85,12 +87,12 @@ async def usage(context: CommandContext) -> CommandReply:
     """Handle ``/usage``: the stored usage by model, across programs and restarts."""
     row = await session_row(context)
     if row is None:
-        return CommandReply("Nothing has been said here yet, so nothing was used.")
+        return CommandReply("This session has not used the model yet.")
     row_id = str(row["id"])
     whole, last = await context.run(lambda: _read(context.store, row_id))
     parts = [_totals("This session", whole)]
     if len(whole.rows) > 1:
-        parts.append(_totals("Since it was last shortened", last))
+        parts.append(_totals("Since the last compression", last))
     if len(whole.shares) > 1:
         parts.append(_by_model(whole.shares))
     parts.append(await context_line(context, row_id))
@@ -119,11 +121,11 @@ def _totals(name: str, used: _Used) -> str:
 
     reasoning = total("reasoning_tokens")
     return lines(
-        f"{name}: {count(total('api_call_count'), 'call')} of the model",
+        f"{name}: {count(total('api_call_count'), 'model call')}",
         f"{total('input_tokens'):,} tokens in"
         + _cached(total("cache_read_tokens"))
         + f", {total('output_tokens'):,} out"
-        + (f" ({reasoning:,} of them thinking)" if reasoning else ""),
+        + (f" ({reasoning:,} of them for thinking)" if reasoning else ""),
         f"Costs: {cost_words(cost_of(used.shares))}",
     )
 
@@ -153,11 +155,11 @@ def _share(used: ModelUsage) -> str:
 
 def _cost(used: ModelUsage) -> str:
     cost = cost_of([used])
-    return cost_words(cost) if cost.usd is not None else "costs not known"
+    return cost_words(cost) if cost.usd is not None else "costs unknown"
 
 
 def _cached(tokens: int) -> str:
-    return f" and {tokens:,} from a cache" if tokens else ""
+    return f" and {tokens:,} from the cache" if tokens else ""
 
 
 _EFFORT_SETTING = "agent.reasoning_effort"
@@ -174,9 +176,9 @@ async def reasoning(context: CommandContext) -> CommandReply:
         return await _show(context, shown=_SHOW_WORDS[word], everywhere=everywhere)
     if word and word not in EFFORTS and word not in _DEFAULT:
         raise UsageError(
-            "That is no level of thinking.",
-            f"There are: {', '.join(EFFORTS)}; default takes the choice back.",
-            f"Say {context.name('reasoning')} high, or {context.name('reasoning')} show or hide.",
+            "This level does not exist.",
+            f"The levels are {', '.join(EFFORTS)}; default returns to the settings.",
+            f"Send {context.name('reasoning')} high, or {context.name('reasoning')} show or hide.",
         )
     if not word:
         return await _tell_thinking(context)
@@ -186,10 +188,12 @@ async def reasoning(context: CommandContext) -> CommandReply:
     value = "" if word in _DEFAULT else word
     await context.host.choose(EFFORT, value)
     if not value:
-        return CommandReply("The settings say from your next message on how much is thought.")
+        return CommandReply(
+            "From your next message on, the settings decide how much the model thinks."
+        )
     return CommandReply(
-        f"Thinking: {value}, from your next message on. This holds for this session; models "
-        "that do not know this are asked without it."
+        f"Thinking: {value} from your next message on, in this session. Models that do not "
+        "support this ignore it."
     )
 
 
@@ -197,9 +201,9 @@ async def _tell_thinking(context: CommandContext) -> CommandReply:
     chosen = await context.host.chosen()
     override = {**context.host.model_override(), **chosen}
     choice = await context.run(lambda: context.facts.choose_model(override))
-    effort = (choice.reasoning_effort if choice is not None else "") or "as the model likes"
-    where = "chosen for this session" if EFFORT in chosen else "as the settings say"
-    shown = "It is shown in this chat." if context.host.shows_thinking() else ""
+    effort = (choice.reasoning_effort if choice is not None else "") or "default of the model"
+    where = "chosen for this session" if EFFORT in chosen else "from the settings"
+    shown = "Thinking is shown in this chat." if context.host.shows_thinking() else ""
     usage = f"{context.name('reasoning')} <{'|'.join(EFFORTS)}|default|show|hide> [--global]"
     return CommandReply(lines(f"Thinking: {effort} ({where}).", shown, f"Usage: {usage}"))
 
@@ -210,19 +214,19 @@ async def _choose_everywhere(context: CommandContext, word: str) -> CommandReply
     if (await context.host.chosen()).get(EFFORT):
         await context.host.choose(EFFORT, "")
     return CommandReply(
-        f"Thinking: {value or 'as the model likes'}, in all sessions where nothing else was chosen."
+        f"Thinking: {value or 'default of the model'} in all sessions without their own choice."
     )
 
 
 async def _show(context: CommandContext, *, shown: bool, everywhere: bool) -> CommandReply:
     if context.sender.in_window:
-        return CommandReply("In this window thinking stands folded above each reply; click it.")
+        return CommandReply("In this window, thinking is collapsed above each reply; click it.")
     if everywhere:
         await _change_setting(context, "display.show_reasoning", shown)
     context.host.show_thinking(shown=shown)
     where = "in all chats" if everywhere else "in this chat"
-    what = "stands above replies" if shown else "is not shown"
-    return CommandReply(f"What the model thinks {what} {where} from now on.")
+    what = "shown above replies" if shown else "not shown"
+    return CommandReply(f"From now on, the model's thinking is {what} {where}.")
 
 
 async def fast(context: CommandContext) -> CommandReply:
@@ -230,7 +234,7 @@ async def fast(context: CommandContext) -> CommandReply:
     word = context.args.strip().lower() or "status"
     if word not in _SPEEDS:
         usage = context.name("fast")
-        raise UsageError("That is no speed.", "", f"Say {usage} fast, normal or status.")
+        raise UsageError("This speed does not exist.", "", f"Send {usage} fast, normal or status.")
     chosen = await context.host.chosen()
     override = {**context.host.model_override(), **chosen}
     choice = await context.run(lambda: context.facts.choose_model(override))
@@ -239,29 +243,29 @@ async def fast(context: CommandContext) -> CommandReply:
         return CommandReply(_speed(chosen.get(TIER) == "fast", can_be_fast=can_be_fast))
     if word == "fast" and not can_be_fast:
         raise RefusedError(
-            "This model cannot be asked to answer faster here.",
-            "Hermes Desktop knows how to ask for that, for more money, at OpenAI's own address "
-            "(the provider openai), and nowhere else.",
+            "This model does not offer faster answers here.",
+            "Hermes Desktop can request them only from OpenAI's own address (provider "
+            "openai), at a higher price.",
             f"Choose one of its models with {context.name('model')} <name> --provider openai.",
         )
     _not_while_busy(context, "fast")
     await context.host.choose(TIER, "fast" if word == "fast" else "")
-    told = "fast, which costs more" if word == "fast" else "normal"
-    return CommandReply(f"Speed: {told}, from your next message on, in this session.")
+    told = "fast, at a higher price," if word == "fast" else "normal"
+    return CommandReply(f"Speed: {told} from your next message on, in this session.")
 
 
 def _speed(fast: bool, *, can_be_fast: bool) -> str:  # noqa: FBT001 - a state of one meaning
     if fast and not can_be_fast:
-        return "Speed: normal. Fast was chosen, but this model cannot be asked for it."
+        return "Speed: normal. You chose fast, but this model does not offer it."
     return f"Speed: {'fast' if fast else 'normal'}."
 
 
 def _not_while_busy(context: CommandContext, name: str) -> None:
     if context.host.is_busy():
         raise RefusedError(
-            f"{context.name(name)} has to wait: a reply is being written.",
+            f"{context.name(name)} cannot be used while a reply is being written.",
             "",
-            f"Wait for it, or say {context.name('stop')}.",
+            f"Wait for the reply, or send {context.name('stop')}.",
         )
 
 
@@ -269,10 +273,10 @@ async def _change_setting(context: CommandContext, key: str, value: object) -> N
     sender, change = context.sender, context.facts.change_setting
     if not (sender.in_window or (sender.restricted and sender.is_admin)):
         raise RefusedError(
-            "You may not change the settings.",
-            "Only the owner or a named admin may.",
-            "Leave --global away; then it holds for this session.",
+            "You cannot change the settings.",
+            "Only the owner and named admins can.",
+            "Omit --global to change this session only.",
         )
     if change is None:
-        raise RefusedError("The settings of this home are not written here.")
+        raise RefusedError("The settings of this home cannot be changed here.")
     await context.run(lambda: change(key, value))

@@ -19,8 +19,8 @@ async def require_session(context: CommandContext) -> str:
     row = await session_row(context)
     if row is None:
         raise NotFoundError(
-            "Nothing has been said here yet.",
-            "There is no session that this could be about.",
+            "There are no messages in this session yet.",
+            "The command needs a session with messages.",
             "Write a message first.",
         )
     return str(row["id"])

@@ -40,9 +40,7 @@ class QuickCommand:
     def definition(self) -> CommandDef:
         """Return the definition for a list of commands; it does not reveal the shell command."""
         words = self.description or (
-            f"the same as /{self.does.lstrip('/')}"
-            if self.kind == "alias"
-            else "a command of this home's own"
+            f"the same as /{self.does.lstrip('/')}" if self.kind == "alias" else "a custom command"
         )
         return CommandDef(self.name, words, "Added")
 
@@ -111,15 +109,15 @@ class QuickRunner:
         cut = ended.cut or len(text) > MOST_CHARACTERS
         remarks = []
         if ended.timed_out and left:
-            remarks.append("It was ended before it was done.")
+            remarks.append("It was stopped.")
         elif ended.timed_out:
-            remarks.append(f"It took longer than {QUICK_S:g} seconds and was ended.")
+            remarks.append(f"It took longer than {QUICK_S:g} seconds and was stopped.")
         elif ended.code and not ended.cut:
-            remarks.append(f"It ended with code {ended.code}.")
+            remarks.append(f"It ended with exit code {ended.code}.")
         if cut:
-            remarks.append("It said more than is shown here.")
+            remarks.append("The rest of the output is not shown.")
         if not text and not remarks:
-            return f"/{command.name} is done; it said nothing."
+            return f"/{command.name} is done; it printed nothing."
         return "\n".join(filter(None, [text[:MOST_CHARACTERS].rstrip(), *remarks]))
 
     def _text(self, data: bytes) -> str:

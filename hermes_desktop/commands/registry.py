@@ -51,14 +51,14 @@ def _later(*names: str) -> Iterable[CommandDef]:
         yield CommandDef(name, "", aliases=tuple(aliases), available=False, while_busy=True)
 
 
-_NEW_CHAT = "In this window every session stands by itself: choose New chat."
-_LIST = "In this window you find your sessions in the list on the left."
-_GATEWAY_PAGE = "In this window the gateway and its platforms have a page of their own."
+_NEW_CHAT = "In this window, every session is separate: choose New chat."
+_LIST = "In this window, your sessions are in the list on the left."
+_GATEWAY_PAGE = "In this window, the gateway and its platforms have their own page."
 
 COMMANDS: tuple[CommandDef, ...] = (
     CommandDef(
         "new",
-        "begin a new session",
+        "start a new session",
         aliases=("reset",),
         args_hint="[title]",
         while_busy=True,
@@ -67,51 +67,53 @@ COMMANDS: tuple[CommandDef, ...] = (
     ),
     CommandDef(
         "stop",
-        "end the reply that is being written, or what runs beside it",
+        "stop the running reply or background work",
         args_hint="[background | all]",
         while_busy=True,
     ),
-    CommandDef("retry", "take the last reply back and ask again"),
-    CommandDef("undo", "take back the last messages", args_hint="[how many]", destructive=True),
-    CommandDef("title", "show or change the session's name", args_hint="[name]", while_busy=True),
+    CommandDef("retry", "discard the last reply and ask again"),
+    CommandDef("undo", "undo the last messages", args_hint="[number]", destructive=True),
+    CommandDef(
+        "title", "show or change the title of the session", args_hint="[name]", while_busy=True
+    ),
     CommandDef(
         "resume",
-        "list earlier sessions, or go on with one",
-        args_hint="[name, id or number] [--all]",
+        "list earlier sessions, or continue one",
+        args_hint="[title, id or number] [--all]",
         instead_in_window=_LIST,
     ),
     CommandDef("sessions", "list your latest sessions", while_busy=True),
-    CommandDef("branch", "go on in a copy", aliases=("fork",), args_hint="[name]"),
+    CommandDef("branch", "continue in a copy", aliases=("fork",), args_hint="[name]"),
     CommandDef(
         "compress",
-        "make the session shorter: a summary in place of what was said long ago",
+        "replace older messages by a summary",
         aliases=("compact",),
-        args_hint="[what to keep above all | here how many] [--preview]",
+        args_hint="[what to keep | here number] [--preview]",
     ),
-    CommandDef("status", "what is going on here", while_busy=True),
+    CommandDef("status", "show the status of the session", while_busy=True),
     CommandDef(
         "queue",
-        "ask this after the reply that is being written",
+        "answer this after the running reply",
         aliases=("q",),
         args_hint="<message>",
         while_busy=True,
     ),
     CommandDef(
         "steer",
-        "tell what runs something, without ending it",
+        "pass a message to the running reply",
         args_hint="<message>",
         while_busy=True,
     ),
     CommandDef(
         "background",
-        "have something done beside this session, and told here when it is",
+        "answer this in a separate session and report back here",
         aliases=("bg", "btw"),
         args_hint="<request>",
         while_busy=True,
     ),
     CommandDef(
         "agents",
-        "see what runs and waits, and end it",
+        "show running and waiting work, and stop it",
         aliases=("tasks",),
         args_hint="[stop <id>]",
         while_busy=True,
@@ -131,43 +133,43 @@ COMMANDS: tuple[CommandDef, ...] = (
     ),
     CommandDef(
         "fast",
-        "have the model answer faster, for more money",
+        "request faster answers at a higher price",
         "Model",
         args_hint="[normal | fast | status]",
         while_busy=True,
     ),
-    CommandDef("usage", "tokens and costs of this session", "Model", while_busy=True),
+    CommandDef("usage", "show tokens and costs of this session", "Model", while_busy=True),
     CommandDef(
         "insights",
-        "tokens, costs and tools of the last days, of all sessions",
+        "show tokens, costs and tools of the last days for all sessions",
         "Model",
         args_hint="[days]",
         while_busy=True,
     ),
     CommandDef(
         "approve",
-        "allow what waits for your word",
+        "approve the pending request",
         args_hint="[session | always | all]",
         while_busy=True,
     ),
-    CommandDef("deny", "refuse what waits for your word", args_hint="[all]", while_busy=True),
-    CommandDef("yolo", "ask nothing in this session, or ask again", while_busy=True),
+    CommandDef("deny", "deny the pending request", args_hint="[all]", while_busy=True),
+    CommandDef("yolo", "turn approvals off in this session, or on again", while_busy=True),
     CommandDef(
         "memory",
-        "see, approve and forget what the assistant remembers",
+        "show, approve and forget memories",
         args_hint="[show | pending | approve <id> | reject <id> | approval on|off | forget <id>]",
         while_busy=True,
     ),
     CommandDef(
         "restart",
-        "start the gateway anew",
+        "restart the gateway",
         "Gateway",
         while_busy=True,
         instead_in_window=_GATEWAY_PAGE,
     ),
     CommandDef(
         "platform",
-        "see, pause or resume a platform",
+        "list, pause or resume platforms",
         "Gateway",
         args_hint="list | pause <name> | resume <name>",
         while_busy=True,
@@ -175,19 +177,22 @@ COMMANDS: tuple[CommandDef, ...] = (
     ),
     CommandDef(
         "sethome",
-        "send unasked news to this chat",
+        "send messages that are not replies to this chat",
         "Gateway",
         aliases=("set-home",),
         while_busy=True,
-        instead_in_window="Say it in the chat of a messaging platform that news are to go to.",
+        instead_in_window="Send it in the chat of the messaging platform that should receive "
+        "these messages.",
     ),
     CommandDef("help", "show this list", "About", while_busy=True),
     CommandDef(
-        "commands", "all commands, page by page", "About", args_hint="[page]", while_busy=True
+        "commands", "list all commands, page by page", "About", args_hint="[page]", while_busy=True
     ),
-    CommandDef("whoami", "who you are here, and what you may do", "About", while_busy=True),
-    CommandDef("profile", "which profile answers", "About", while_busy=True),
-    CommandDef("version", "which version answers", "About", aliases=("v",), while_busy=True),
+    CommandDef("whoami", "show who you are here and what you can do", "About", while_busy=True),
+    CommandDef("profile", "show the active profile", "About", while_busy=True),
+    CommandDef(
+        "version", "show the version of Hermes Desktop", "About", aliases=("v",), while_busy=True
+    ),
     *_later(
         "blueprint bp",
         "bundles",

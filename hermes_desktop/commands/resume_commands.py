@@ -34,14 +34,14 @@ async def resume(context: CommandContext) -> CommandReply:
     target = await _find(context, wanted)
     present = await context.host.session_id()
     if present is not None and await context.run(lambda: _same(context.store, present, target)):
-        return CommandReply("We are in that session already.")
+        return CommandReply("This chat is already in that session.")
     row = await context.run(lambda: _row_of(context.store, target))
     _refuse_foreign(context.sender, row, everywhere=bool(flags), context=context)
     async with context.host.alone_in(target):
         await context.host.switch_to(target)
     name = f"“{row['title']}”" if row["title"] else target
     messages = count(int(row["message_count"] or 0), "message")
-    return CommandReply(f"We go on with {name} ({messages}).")
+    return CommandReply(f"Continuing {name} ({messages}).")
 
 
 # Lookup
@@ -55,8 +55,8 @@ async def _find(context: CommandContext, wanted: str) -> str:
     if found is None:
         raise NotFoundError(
             "There is no such session.",
-            f"“{first_words(wanted)}” is no number of the last list, no id and no name.",
-            f"{context.name('resume')} lists those with a name.",
+            f"“{first_words(wanted)}” is not a number of the last list, an ID or a title.",
+            f"To list sessions with a title, send {context.name('resume')}.",
         )
     return await context.run(lambda: context.store.resolve_resume_session_id(found))
 
@@ -107,14 +107,14 @@ def _refuse_foreign(
     ):
         raise RefusedError(
             "This session is not yours.",
-            "It began on another platform or with somebody else.",
-            f"{context.name('sessions')} lists those you can go on with.",
+            "It was started on another platform or by someone else.",
+            f"To list the sessions that you can continue, send {context.name('sessions')}.",
         )
     if row["chat_id"] not in {None, sender.chat_id} and not everywhere:
         raise RefusedError(
-            "This session began in another chat.",
-            "What was said there would be told here.",
-            f"Add --all to {context.name('resume')} if you mean that.",
+            "This session was started in another chat.",
+            "Its messages would become visible here.",
+            f"To continue it anyway, add --all to {context.name('resume')}.",
         )
 
 
@@ -142,9 +142,9 @@ async def _list(context: CommandContext, *, titled: bool, everywhere: bool) -> C
     shown = list(_theirs(sender, found, titled=titled, everywhere=everywhere))[:MOST_LISTED]
     context.listed[:] = [] if sender.in_window else [summary.id for summary in shown]
     if not shown:
-        kind = "with a name " if titled else ""
-        more = f"{context.name('resume')} --all lists all." if titled else ""
-        return CommandReply(lines(f"There is no earlier session {kind}here.", more))
+        kind = "with a title " if titled else ""
+        more = f"To list all, send {context.name('resume')} --all." if titled else ""
+        return CommandReply(lines(f"There are no earlier sessions {kind}here.", more))
     now = await context.host.session_id()
     entries = [
         f"{number}. {first_words(summary.label, 60)}"
@@ -153,7 +153,11 @@ async def _list(context: CommandContext, *, titled: bool, everywhere: bool) -> C
         + (" (this one)" if now in {summary.id, summary.root_id} else "")
         for number, summary in enumerate(shown, 1)
     ]
-    how = "" if sender.in_window else f"{context.name('resume')} <number> goes on with one of them."
+    how = (
+        ""
+        if sender.in_window
+        else f"To continue one of them, send {context.name('resume')} <number>."
+    )
     return CommandReply(lines(*entries, f"\n{how}" if how else ""))
 
 

@@ -42,7 +42,7 @@ def items(*parts: str) -> str:
 def cost_words(cost: Cost) -> str:
     """Format costs as ``0.2500 US dollars``, ``at least about …``, or ``not known``, never zero."""
     if cost.usd is None:
-        return "not known"
+        return "unknown"
     least = "at least " if cost.partial else ""
     about = "about " if cost.estimated else ""
     return f"{least}{about}{cost.usd:.4f} US dollars"

@@ -1,4 +1,4 @@
-"""Commands about what runs: the reply that is being written, the next ones, background work."""
+"""Commands about running work: the current reply, the next ones, background work."""
 
 from hermes_desktop.agent.tools.processes.process_table import ProcessInfo
 from hermes_desktop.commands.context import CommandContext, CommandReply, Work
@@ -23,11 +23,11 @@ async def stop(context: CommandContext) -> CommandReply:
     word = context.args.strip().lower()  # "/stop please!" is meant as well
     turn = word != "background" and await context.host.stop_turn()
     beside = await stop_background_work(context) if word in _BESIDE else 0
-    told = f"{count(beside, 'thing')} beside it ended." if beside else ""
+    told = f"{count(beside, 'background task')} stopped." if beside else ""
     if turn:
-        words = "Stopped. The session goes on with your next message."
+        words = "Stopped. Your next message continues the session."
         return CommandReply(f"{words} {told}".rstrip())
-    return CommandReply(told.capitalize() or "Nothing is being written here.")
+    return CommandReply(told.capitalize() or "No reply is being written here.")
 
 
 async def steer(context: CommandContext) -> CommandReply:
@@ -35,15 +35,15 @@ async def steer(context: CommandContext) -> CommandReply:
     if not context.args:
         usage = context.name("steer")
         raise UsageError(
-            "There is nothing to say.", f"{usage} is followed by a message.", f"{usage} <message>"
+            "There is no message.", f"Write a message after {usage}.", f"{usage} <message>"
         )
     host = context.host
     if not host.is_busy():
         return CommandReply(ask=context.args)
     if await host.steer(context.args):
-        return CommandReply("I take that into account while I work.")
+        return CommandReply("I will take that into account in my reply.")
     await host.queue(context.args)
-    return CommandReply("What runs cannot be told any more, so I answer this next.")
+    return CommandReply("The running reply no longer accepts messages; I will answer this next.")
 
 
 async def queue(context: CommandContext) -> CommandReply:
@@ -54,7 +54,7 @@ async def queue(context: CommandContext) -> CommandReply:
     if not context.args:
         usage = context.name("queue")
         raise UsageError(
-            "There is nothing to queue.", f"{usage} is followed by a message.", f"{usage} <message>"
+            "There is no message.", f"Write a message after {usage}.", f"{usage} <message>"
         )
     if context.sender.in_window or not context.host.is_busy():
         return CommandReply(ask=context.args)
@@ -67,13 +67,13 @@ async def background(context: CommandContext) -> CommandReply:
     if not context.args:
         usage = context.name("background")
         raise UsageError(
-            "There is nothing to do.", f"{usage} is followed by a request.", f"{usage} <request>"
+            "There is no request.", f"Write a request after {usage}.", f"{usage} <request>"
         )
     name = await context.host.begin_background(context.args)
     return CommandReply(
-        f"{name} is on its way beside this session, of which it knows nothing. What comes of "
-        f"it is told here; {context.name('agents')} lists it, {context.name('agents')} stop {name} "
-        "ends it."
+        f"{name} works in a separate session, without the context of this one, and reports "
+        f"back here. To list it, send {context.name('agents')}; to stop it, "
+        f"{context.name('agents')} stop {name}."
     )
 
 
@@ -84,16 +84,16 @@ async def agents(context: CommandContext) -> CommandReply:
         return await _stop(context, rest.strip())
     if word:
         usage = context.name("agents")
-        raise UsageError("That is nothing that can be done here.", "", f"Say {usage} stop <id>.")
+        raise UsageError("This subcommand does not exist.", "", f"Send {usage} stop <id>.")
     found = all_work(context)
     if not found:
-        return CommandReply("Nothing runs or waits.")
+        return CommandReply("No work is running or waiting.")
     everywhere = is_owner(context)
     return CommandReply(
         lines(
-            f"**{count(len(found), 'thing')} running or waiting**",
+            f"**{count(len(found), 'task')} running or waiting**",
             *(_line(each, context, everywhere=everywhere) for each in found),
-            f"{context.name('agents')} stop <id> ends one.",
+            f"To stop one, send {context.name('agents')} stop <id>.",
         )
     )
 
@@ -136,15 +136,15 @@ def _line(work: Work, context: CommandContext, *, everywhere: bool) -> str:
 
 async def _stop(context: CommandContext, name: str) -> CommandReply:
     if not name:
-        raise UsageError("End what?", "", f"{context.name('agents')} lists what runs.")
+        raise UsageError("Which task?", "", f"To list running work, send {context.name('agents')}.")
     work = next((each for each in all_work(context) if each.id == name), None)
     if work is None or not await _end(context, work):
         raise NotFoundError(
-            f"Nothing of the name {first_words(name, 40)} runs here.",
+            f"No task named {first_words(name, 40)} is running here.",
             "",
-            f"{context.name('agents')} lists what does.",
+            f"To list running work, send {context.name('agents')}.",
         )
-    return CommandReply(f"Ended: {work.kind} {work.id}.")
+    return CommandReply(f"Stopped: {work.kind} {work.id}.")
 
 
 async def _end(context: CommandContext, work: Work) -> bool:

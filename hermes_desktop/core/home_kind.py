@@ -76,19 +76,20 @@ def decide(marks: HomeMarks) -> HomeKind:
         return HomeKind(
             "elsewhere",
             f"The conversations of this home are kept in {name}.",
-            f"config.yaml says database.backend: {marks.backend}. What state.db holds is not them.",
+            f"config.yaml contains database.backend: {marks.backend}. The content of state.db "
+            "is not current.",
             "Use the `hermes` command to list, read and continue them.",
         )
     if marks.tables or marks.answer == "newer":
         return _BY_GATEWAY
     if marks.answer == "unclear":
         return _unsure(
-            "A program answers gateway.sock of this home in a way that is not understood.",
+            "A program answers gateway.sock of this home in an unknown way.",
             "Stop that gateway with `hermes gateway stop`, or update Hermes Desktop.",
         )
     if marks.backend is None:
         return _unsure(
-            "config.yaml has a section “database” that cannot be read.",
+            "config.yaml contains a section “database” that cannot be read.",
             "Correct that section of config.yaml.",
         )
     return SHARED

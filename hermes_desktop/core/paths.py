@@ -117,11 +117,11 @@ def resolve_paths(environ: Mapping[str, str], profile: str | None = None) -> Her
         return _profile_paths(root, profile)
     if home.parent.name == "profiles" and home != root:
         if not home.is_dir():
-            raise _no_such_profile(home, "HERMES_HOME names it.")
+            raise _no_such_profile(home, "HERMES_HOME is set to it.")
         return HermesPaths(home, root, _profile_of(home, root))
     active = _active_profile(root, environ)
     if active:
-        return _profile_paths(root, active, origin=f"It is named in {root / 'active_profile'}.")
+        return _profile_paths(root, active, origin=f"It is set in {root / 'active_profile'}.")
     return HermesPaths(home, root, _profile_of(home, root))
 
 
@@ -156,11 +156,14 @@ def _profile_paths(root: Path, name: str, *, origin: str = "") -> HermesPaths:
     if name == "default":
         return HermesPaths(root, root)
     if not _PROFILE_NAME.fullmatch(name) or name in _RESERVED:
-        rule = "Names have lower-case letters, digits, - and _, at most 64, and some are reserved."
+        rule = (
+            "Names consist of lowercase letters, digits, - and _, have at most 64 "
+            "characters, and must not be reserved."
+        )
         raise UsageError(
             f"“{name}” cannot be the name of a profile.",
             f"{rule} {origin}".rstrip(),
-            "Give the name of a profile that `hermes profile list` shows.",
+            "Use the name of a profile that `hermes profile list` shows.",
         )
     home = root / "profiles" / name
     if not home.is_dir():
@@ -174,7 +177,7 @@ def _no_such_profile(home: Path, origin: str) -> NotFoundError:
     return NotFoundError(
         f"There is no profile “{home.name}”.",
         f"The folder {home} does not exist. {origin}".rstrip(),
-        f"Check the name. To begin a new profile, create its folder with `{make}`, or use "
+        f"Check the name. To create a new profile, create its folder with `{make}`, or use "
         f"`hermes profile create {home.name}` where hermes-agent is installed.",
     )
 

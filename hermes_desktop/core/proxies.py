@@ -53,14 +53,14 @@ class Route:
         if self.proxy is None:
             return ""
         place = urlsplit(self.proxy).netloc.rpartition("@")[2]
-        return f"The way there leads through the proxy {place} ({self.named_by})."
+        return f"The connection uses the proxy {place} ({self.named_by})."
 
     def _passed_over(self) -> str:
         if not self.senseless:
             return ""
         names = ", ".join(f"“{entry[:_SHOWN]}”" for entry in self.senseless[:3])
         verb = "is" if len(self.senseless) == 1 else "are"
-        return f"NO_PROXY holds {names}, which {verb} no host, address or network."
+        return f"NO_PROXY contains {names}, which {verb} not a host, address or network."
 
 
 def route_to(url: str, proxies: Mapping[str, str] | None = None) -> Route:
@@ -115,9 +115,9 @@ def _usable(proxy: str, variable: str) -> str:
         raise _unusable(variable, f"its address cannot be read ({error})") from None
     if scheme not in _SCHEMES:
         known = ", ".join(_SCHEMES)
-        raise _unusable(variable, f"“{scheme[:_SHOWN]}” is no kind of proxy known here ({known})")
+        raise _unusable(variable, f"“{scheme[:_SHOWN]}” is not a supported kind of proxy ({known})")
     if not host or not host.isprintable() or " " in host:
-        raise _unusable(variable, "it names no host")
+        raise _unusable(variable, "it contains no host")
     return f"{scheme}://{rest}"
 
 

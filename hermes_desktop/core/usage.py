@@ -6,7 +6,7 @@ from dataclasses import dataclass
 _TASKS = {
     "": "",
     "compression": "for summaries",
-    "title_generation": "for names of sessions",
+    "title_generation": "for session titles",
     "vision": "for pictures",
 }
 

@@ -47,7 +47,7 @@ class PluginCommand:
 
 
 def _finished(answer: Any) -> Any:
-    """Return the result of a coroutine, run in an event loop of its own."""
+    """Return the result of a coroutine, run in a new event loop."""
     if not inspect.isawaitable(answer):
         return answer
     import asyncio  # noqa: PLC0415 - only for a plugin that uses it

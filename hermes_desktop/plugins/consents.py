@@ -75,7 +75,7 @@ class ConsentFile:
         except OSError as error:
             raise self._unreadable(error.strerror or type(error).__name__) from error
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise self._unreadable("it is damaged, or is not from this program") from error
+            raise self._unreadable("it is damaged, or was not written by this program") from error
 
     def write(self, consent: Consent) -> None:
         """Store a consent, replacing an earlier one. Raises as :meth:`read`."""
@@ -96,14 +96,14 @@ class ConsentFile:
                 write_text_atomic(self._path, text + "\n")
         except OSError as error:
             raise ConfigError(
-                "The answer cannot be kept.",
+                "The consent cannot be saved.",
                 f"{self._path}: {error.strerror or type(error).__name__}.",
-                "Check the rights of the folder.",
+                "Check the permissions of the folder.",
             ) from error
 
     def _unreadable(self, reason: str) -> ConfigError:
         return ConfigError(
-            "What may run cannot be read, so nothing of it runs.",
+            "The list of enabled plugins cannot be read, so no plugin runs.",
             f"{self._path}: {reason}.",
             "Move the file away, then enable the plugins again.",
         )

@@ -82,7 +82,7 @@ def _read(path: Path, most: int) -> bytes:
         if not path.is_file():  # a pipe could block forever
             return lead or b"(no plain file)"
         if path.stat().st_size > most:
-            raise UnreadableError(f"It has more than {MOST_BYTES // 1_000_000} MB.")
+            raise UnreadableError(f"It is larger than {MOST_BYTES // 1000000} MB.")
         return lead + path.read_bytes() if lead and path.suffix != ".py" else path.read_bytes()
     except OSError as error:
         raise UnreadableError(f"{path}: {error.strerror or type(error).__name__}.") from error

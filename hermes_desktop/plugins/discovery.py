@@ -1,4 +1,4 @@
-"""Discovery of the plugins of a home: folders, and packages installed beside this program.
+"""Discovery of the plugins of a home: folders, and packages installed with this program.
 
 Modules that a plugin needs and that are missing are detected without running it.
 """
@@ -74,7 +74,7 @@ def missing_modules(sources: Mapping[str, bytes], first: str = "__init__.py") ->
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             # The last two: an expression nested deeper than any human writes.
             words = str(error) or type(error).__name__
-            return MissingModules(broken=f"{file} is no Python that runs here: {words}.")
+            return MissingModules(broken=f"{file} is not Python code that runs here: {words}.")
         for each in imports:
             needed = at_once and each.at_once
             if each.level:
@@ -299,7 +299,7 @@ def find_packages(wanted: Wanted = lambda _key: True) -> Iterator[Found]:
 
 def _package_contents(top: str) -> tuple[Path, Contents, str]:
     if not is_there(top):
-        return Path(top), Contents(), f"Its module {top} is not there."
+        return Path(top), Contents(), f"Its module {top} does not exist."
     spec = importlib.util.find_spec(top)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     origin = spec.origin if spec is not None else None
@@ -310,7 +310,7 @@ def _package_contents(top: str) -> tuple[Path, Contents, str]:
             return Path(origin), _single(Path(origin)), ""
     except UnreadableError as error:
         return Path(places[0] if places else top), Contents(), str(error)
-    return Path(top), Contents(), "Where its code is cannot be said."
+    return Path(top), Contents(), "The location of its code is unknown."
 
 
 def _single(file: Path) -> Contents:

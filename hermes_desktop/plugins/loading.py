@@ -217,7 +217,7 @@ class Loader:
         try:
             loaded.handler = call.result(max(0.0, until - time.monotonic()))
         except TimeoutError:
-            loaded.error = f"It took longer than {self._seconds:g} s to begin."
+            loaded.error = f"It took longer than {self._seconds:g} s to load."
             log.error("The plugin %s is left behind: it did not begin in time", key)  # noqa: TRY400
         except BaseException as error:
             said = " ".join(str(error).split())[:300]

@@ -1,4 +1,4 @@
-"""Shell hooks: programs from ``hooks:`` in config.yaml that receive and answer with JSON."""
+"""Shell hooks: programs from ``hooks:`` in config.yaml that exchange JSON with this program."""
 
 import hashlib
 import json
@@ -60,7 +60,7 @@ class ShellHook:
             str(Path(w).expanduser()) if w.startswith("~") else w for w in shlex.split(self.command)
         ]
         if not words:
-            raise ValueError("nothing stands there")
+            raise ValueError("it is empty")
         return words
 
     def scripts(self, cwd: Path) -> list[Path]:
@@ -101,10 +101,10 @@ def parse_shell_hooks(section: object) -> tuple[list[ShellHook], list[str]]:
     if section in (None, {}):
         return hooks, warnings
     if not isinstance(section, Mapping):
-        return hooks, ["hooks in config.yaml is no group of events and is ignored."]
+        return hooks, ["hooks in config.yaml is not a group of events and is ignored."]
     for event, entries in section.items():
         if event not in HOOKS:
-            warnings.append(f"hooks.{event} in config.yaml is no hook of this version.")
+            warnings.append(f"hooks.{event} in config.yaml is not a hook of this version.")
             continue
         for number, entry in enumerate(entries if isinstance(entries, list) else [entries], 1):
             try:
@@ -120,7 +120,7 @@ def _parse(event: str, entry: object) -> ShellHook:
     command = entry["command"].strip()
     timeout = entry.get("timeout", TIMEOUT_S)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
-        raise ValueError("its timeout is no number of seconds")
+        raise ValueError("its timeout is not a number of seconds")
     matcher = entry.get("matcher")
     pattern = None
     if matcher is not None and event in _TOOL_HOOKS:

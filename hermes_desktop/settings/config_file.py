@@ -91,7 +91,9 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(data, dict):
         what = "a list" if isinstance(data, list) else "a single value"
-        raise _not_understood(path, "line 1", f"the file holds {what}, not names with values")
+        raise _not_understood(
+            path, "line 1", f"the file contains {what} instead of a group of settings"
+        )
     return data
 
 
@@ -153,7 +155,7 @@ def settings_text(data: bytes, path: Path, *, errors: str = "strict") -> str:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(
             f"{path.name} is not UTF-8 text.",
-            f"{path}, line {line}: it contains bytes that are no characters.",
+            f"{path}, line {line}: it contains invalid bytes.",
             "Save the file as UTF-8.",
         ) from error
 
@@ -187,8 +189,8 @@ def require_size_below(path: Path, most: int) -> None:
     if size > most:
         raise ConfigError(
             f"{path.name} is too large.",
-            f"{path} has {size / 1e6:.1f} MB; more than {most / 1e6:g} MB are not read.",
-            "Take out of it what is no setting.",
+            f"{path} has {size / 1e6:.1f} MB; the limit is {most / 1e6:g} MB.",
+            "Remove everything that is not a setting.",
         )
 
 
@@ -228,7 +230,7 @@ def _unreadable(path: Path, reason: str) -> ConfigError:
 def _not_understood(path: Path, where: str, reason: str) -> ConfigError:
     place = f"{path}, {where}" if where else str(path)
     return ConfigError(
-        f"{path.name} cannot be understood.",
+        f"{path.name} cannot be parsed.",
         f"{place}: {' '.join(reason.split())}.",
         "Correct that line; nothing in the file was changed.",
     )

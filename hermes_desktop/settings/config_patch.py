@@ -155,7 +155,7 @@ def patch_config(config: ConfigText, edits: Sequence[Edit]) -> PatchResult:
             raise CannotPatchError(
                 config.path,
                 patch.line,
-                "it is written there in a way that is not changed automatically.",
+                "it is written in a form that cannot be changed automatically.",
             )
         config = changed
     return PatchResult(config, tuple(dict.fromkeys(notes)))
@@ -177,7 +177,7 @@ def _with(data: dict[str, Any], edit: Edit, patch: "_Patch") -> dict[str, Any]:
         return {**data, key: edit.value}
     inner = data.get(key)
     if inner is not None and not isinstance(inner, dict):
-        raise patch.refused(f"“{key}” holds a value where a group of settings is needed.")
+        raise patch.refused(f"“{key}” contains a value instead of a group of settings.")
     return {**data, key: _with(inner or {}, Edit(tuple(rest), edit.value), patch)}
 
 
@@ -208,9 +208,9 @@ class _Patch:
             self.line = _line_of_trouble(error, text)
             raise self.refused("programs read it in different ways.") from error
         if documents > 1:
-            raise self.refused("the file holds more than one document.")
+            raise self.refused("the file contains more than one document.")
         if "\r" in text and "\n" not in text:
-            raise self.refused("its lines end as on old Macs.")
+            raise self.refused("it has line endings of classic Mac OS.")
 
     def refused(self, reason: str) -> CannotPatchError:
         return CannotPatchError(self._path, self.line, reason)
@@ -366,18 +366,18 @@ class _Patch:
         """Require a group that can be changed without changing another."""
         self._must_be_own(node)
         if node.kind != "mapping":
-            raise self.refused("it holds a value where a group of settings is needed.")
+            raise self.refused("it contains a value instead of a group of settings.")
         for key, _ in node.pairs:
             if key.text == "<<" and key.style is None:
                 self.line = key.line
-                raise self.refused("the group takes over another one (<<).")
+                raise self.refused("the group includes another one (<<).")
 
     def _must_be_own(self, node: Node) -> None:
         if node.anchor or node.alias:
             self.line = node.line or self.line
             raise self.refused("the value is shared by several places (& and *).")
         if node.tag is not None:
-            raise self.refused(f"the value has a mark of its kind ({node.tag}).")
+            raise self.refused(f"the value has a tag ({node.tag}).")
 
     def _must_begin_its_line(self, key: Node) -> None:
         before = self.text[line_start(self.text, key.start) : key.start]

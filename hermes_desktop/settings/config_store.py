@@ -38,7 +38,7 @@ from hermes_desktop.settings.yaml_values import same
 MOST_CHANGED = 200_000
 """Maximum number of characters of a file in which values are changed."""
 _BOM = "\ufeff".encode()
-_NOT_COMPARED = "It is replaced as a whole; it is too large to be compared.\n"
+_NOT_COMPARED = "The file is too large to compare; it is replaced as a whole.\n"
 
 
 class ChangedElsewhereError(RefusedError):
@@ -210,7 +210,7 @@ class ConfigStore:
             NotFoundError: There is none.
         """
         if self._versions is None:
-            raise NotFoundError(f"No versions of {self.file.name} are kept.")
+            raise NotFoundError(f"There are no versions of {self.file.name}.")
         return self._versions.find(name)
 
     def diff_to(self, version: Version) -> str:
@@ -284,9 +284,9 @@ class ConfigStore:
         if len(text) > MOST_CHANGED:
             raise RefusedError(
                 f"{self.file.name} is too large to be changed here.",
-                f"{self.file} has {len(text) / 1e6:.1f} million characters; finding the place of "
-                "a value in it would take a minute.",
-                "Change it in an editor, or take out of it what is no setting.",
+                f"{self.file} has {len(text) / 1e6:.1f} million characters; finding a "
+                "value in it would take a minute.",
+                "Change it in an editor, or remove everything that is not a setting.",
             )
 
     def _must_be_as_seen(self, seen: Seen, data: Mapping[str, Any]) -> None:
@@ -359,7 +359,7 @@ class ConfigStore:
             f"{self.file.name} (after)",
             lineterm="",
         )
-        return "".join(f"{line}\n" for line in lines) or "Only secrets or line ends differ.\n"
+        return "".join(f"{line}\n" for line in lines) or "Only secrets or line endings differ.\n"
 
 
 @dataclass(frozen=True, slots=True)

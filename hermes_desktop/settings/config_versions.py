@@ -64,8 +64,8 @@ class ConfigVersions:
                 return version
         raise NotFoundError(
             f"There is no version “{name}” of {self._of}.",
-            f"{len(found)} {'is' if len(found) == 1 else 'are'} kept in {self.folder}.",
-            "See them with `hermes-desktop config versions`.",
+            f"{len(found)} {('is' if len(found) == 1 else 'are')} stored in {self.folder}.",
+            "List them with `hermes-desktop config versions`.",
         )
 
     def keep(self, old: bytes) -> Path:

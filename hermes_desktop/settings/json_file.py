@@ -53,7 +53,7 @@ class JsonFile:
             raise ConfigError(
                 f"{self.path.name} cannot be written.",
                 f"{self.path}: {error.strerror or type(error).__name__}.",
-                "Check the rights of the file and its folder.",
+                "Check the permissions of the file and its folder.",
             ) from error
 
 
@@ -76,13 +76,15 @@ def parse_json_settings(data: bytes | None, path: Path) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         raise _not_understood(path, str(error)) from error
     if not isinstance(found, dict):
-        raise _not_understood(path, f"it holds a {type(found).__name__}, not a group of names")
+        raise _not_understood(
+            path, f"it contains a {type(found).__name__} instead of a group of settings"
+        )
     return found
 
 
 def _not_understood(path: Path, reason: str) -> ConfigError:
     return ConfigError(
-        f"{path.name} cannot be understood.",
+        f"{path.name} cannot be parsed.",
         f"{path}: {reason}.",
-        "Correct the file, or move it away; nothing in it was changed.",
+        "Correct the file, or move it away; it was not changed.",
     )

@@ -32,9 +32,9 @@ class Effect(enum.Enum):
 
 EFFECT_WORDS: Mapping[Effect, str] = {
     Effect.LIVE: "Takes effect immediately.",
-    Effect.RECONNECT: "Takes effect immediately: a running gateway reconnects the "
-    "platform, or leaves it.",
-    Effect.RESTART: "Takes effect when the gateway starts again.",
+    Effect.RECONNECT: "Takes effect immediately: a running gateway reconnects the platform, "
+    "or disconnects it.",
+    Effect.RESTART: "Takes effect when the desktop program restarts.",
     Effect.NEXT_START: "Takes effect when the desktop program starts again.",
 }
 
@@ -172,7 +172,7 @@ class Option:
         if self.kind == "yes_no":
             return "Set true or false."
         if self.kind == "texts":
-            return "Set a list, with commas between its entries."
+            return "Set a list, separated by commas."
         if self.kind == "address":
             return "Set an address such as http://127.0.0.1:11434/v1."
         if self.kind == "text":
@@ -284,33 +284,33 @@ _MOST_SHOWN = 40
 
 
 def _check_yes_no(_option: Option, value: Any) -> str:
-    return "" if isinstance(value, bool) else "That is neither yes nor no."
+    return "" if isinstance(value, bool) else "This is neither yes nor no."
 
 
 def _check_number(option: Option, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return "That is no number."
+        return "This is not a number."
     if option.kind == "whole_number" and not isinstance(value, int):
-        return "That is no whole number."
-    return "" if option.minimum <= value <= option.maximum else "That is out of range."
+        return "This is not a whole number."
+    return "" if option.minimum <= value <= option.maximum else "This is out of range."
 
 
 def _check_choice(option: Option, value: Any) -> str:
     known = isinstance(value, str) and value.strip().lower() in (option.choices or {})
-    return "" if known else "That is none of the choices."
+    return "" if known else "This is not one of the choices."
 
 
 def _check_text(_option: Option, value: Any) -> str:
     if not isinstance(value, str):
-        return "That is no text."
+        return "This is not text."
     if not value.strip():
-        return "To go back to the default, unset it."
+        return "To return to the default, unset it."
     return "" if value.strip().isprintable() else "It contains characters that cannot be shown."
 
 
 def _check_texts(_option: Option, value: Any) -> str:
     if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
-        return "That is no list of texts."
+        return "This is not a list of texts."
     if not all(each.strip() and each.isprintable() for each in value):
         return "An entry is empty, or contains characters that cannot be shown."
     return ""
@@ -324,9 +324,9 @@ def _check_address(option: Option, value: Any) -> str:
         parts = urlsplit(value.strip())
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        return "That is no address."
+        return "This is not an address."
     if not usable or parts.query or parts.fragment or " " in value.strip():
-        return "That is no address of a server."
+        return "This is not the address of a server."
     return "An address must not contain a password." if "@" in parts.netloc else ""
 
 

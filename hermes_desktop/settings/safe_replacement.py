@@ -141,15 +141,15 @@ def unwritable(path: Path, error: OSError, at: Path | None = None) -> ConfigErro
     return ConfigError(
         f"{path.name} cannot be written.",
         f"{at or path}: {error.strerror or type(error).__name__}.",
-        "Check the rights of the file and its folder.",
+        "Check the permissions of the file and its folder.",
     )
 
 
 def busy_error(path: Path) -> BusyError:
     """Return the error that another program writes a file all the time."""
     return BusyError(
-        f"{path.name} is being written by another program.",
-        f"{path} changed {TRIES} times while it was being changed.",
+        f"Another program keeps writing {path.name}.",
+        f"{path} changed {TRIES} times during the change.",
         "Try again in a moment.",
     )
 

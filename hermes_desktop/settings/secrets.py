@@ -77,21 +77,21 @@ _CREATE = (
 )
 _WORDS: Mapping[ReadState, tuple[str, str]] = {
     "stored": ("The keyring returned a different value than was stored.", "Try again."),
-    "not stored": ("That secret is not in the keyring.", "See `hermes-desktop secrets list`."),
-    "missing": ("That secret is no longer in the keyring.", "Set it again."),
-    "damaged": ("That secret is no longer whole in the keyring.", "Set it again."),
+    "not stored": ("This secret is not in the keyring.", "See `hermes-desktop secrets list`."),
+    "missing": ("This secret is no longer in the keyring.", "Set it again."),
+    "damaged": ("This secret is incomplete in the keyring.", "Set it again."),
     "locked": ("The keyring is locked.", "Unlock it and try again."),
     "no keyring": (
         "There is no keyring on this desktop.",
-        f"Start one (gnome-keyring, KWallet, KeePassXC); else {_ELSEWHERE}.",
+        f"Start one (gnome-keyring, KWallet, KeePassXC), or {_ELSEWHERE}.",
     ),
     "no keyring yet": (
         "No keyring exists yet.",
-        f"{_CREATE}; else {_ELSEWHERE}.",
+        f"{_CREATE}, or {_ELSEWHERE}.",
     ),
     "not answering": (
         "The keyring is not answering.",
-        f"See whether it waits for its password, and try again; else {_ELSEWHERE}.",
+        f"Check whether it is waiting for its password, and try again, or {_ELSEWHERE}.",
     ),
 }
 

@@ -29,7 +29,7 @@ _PATIENCE_S = 2.0
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """A prompt that is answered beside its session."""
+    """A prompt that is answered in a separate session."""
 
     id: str
     session_id: str

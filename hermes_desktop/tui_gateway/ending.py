@@ -88,7 +88,7 @@ def finalize(server: Server, session: Session, end_reason: str) -> None:
 
 
 def _let_agent_finish(agent: Any, history: list[dict[str, Any]]) -> None:
-    """Ask an agent that keeps data of its own to store them."""
+    """Ask an agent with unsaved data to store it."""
     persist = getattr(agent, "_persist_session", None)
     commit = getattr(agent, "commit_memory_session", None)
     try:

@@ -61,7 +61,7 @@ class HomeSettings(Protocol):
         ...
 
 
-class Places(Protocol):
+class SessionLeases(Protocol):
     """The leases that ``max_concurrent_sessions`` limits, shared with other programs. Blocking."""
 
     def take(self, session_id: str, limit: int) -> str | None:
@@ -108,7 +108,7 @@ class RpcProgram:
     db: Callable[[], SessionDB]
     agents: AgentMaker
     settings: HomeSettings
-    places: Places
+    places: SessionLeases
     trash: Trash
     find: Callable[[SessionDB, str], str]
     is_platform: Callable[[str], bool]

@@ -210,7 +210,7 @@ def model_of(session: Session) -> str:
 
 
 def info_of(server: Server, session: Session) -> dict[str, Any]:
-    """Return the information that peers show beside the conversation. May read state.db."""
+    """Return the information that peers show next to the conversation. May read state.db."""
     program = server.program
     db = server.db()
     return {

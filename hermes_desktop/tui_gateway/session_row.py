@@ -117,9 +117,9 @@ def _store_seed(db: SessionDB, session: Session, seed: list[dict[str, Any]]) -> 
 
 def _gone(key: str) -> NotFoundError:
     return NotFoundError(
-        "This session is no longer there.",
+        "This session no longer exists.",
         f"Another program deleted {key}.",
-        "Start a new session; what was typed was not stored.",
+        "Start a new session; your text was not stored.",
     )
 
 

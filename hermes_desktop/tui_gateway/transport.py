@@ -312,8 +312,8 @@ class ListeningSocket:
             )
         if not hasattr(socket, "SO_PEERCRED"):
             raise RefusedError(
-                "There are no sockets for programs of one person on this system.",
-                "It does not tell whose process connects.",
+                "This system has no sockets for a single user.",
+                "It does not reveal which user connects.",
                 "Use `hermes-desktop rpc` on standard streams.",
             )
         self.path = path

@@ -205,7 +205,7 @@ def test_who_stands_by_answers_and_a_wait_is_told(
         )
         done = program.run("chat", "-q", "Hello there")
     assert (done.code, done.out) == (0, "You said: Hello there\n")
-    assert f"small ({server.host}) answers: {chosen.host} refused the key." in done.err
+    assert f"small ({server.host}) answers: {chosen.host} rejected the key." in done.err
     assert f"{server.host} asks to wait" in done.err
     assert "sk-wrong" not in done.err
     (row,) = rows(home)

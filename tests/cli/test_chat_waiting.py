@@ -154,7 +154,7 @@ def test_a_session_is_not_deleted_while_another_program_of_ours_answers(
     assert held.asked.wait(PATIENCE_S)
     done = program.run("sessions", "delete", "s", "--yes")
     assert done.code == 5
-    assert f"“One?” is being answered by hermes-desktop chat (process {first.pid})" in done.err
+    assert f"hermes-desktop chat (process {first.pid}) is answering “One?”" in done.err
     held.may.set()
     finish(first)
 
@@ -260,7 +260,7 @@ def test_a_running_turn_of_another_program_is_waited_for(
     with foreign_program(Path(unanswered)) as other:
         chat = program.start("chat", "-q", "And back?", "--resume", "s")
         line = told_of_waiting(chat)
-        assert line.startswith("Waiting up to 5:00 min: “Which train?” got its latest news")
+        assert line.startswith("Waiting up to 5:00 min: “Which train?” had activity")
         assert f"(process {other.process.pid})" in line
         assert chat.poll() is None
         other.store("assistant", "At 6:12.")
@@ -344,7 +344,7 @@ def test_what_is_said_while_it_waits(capsys: pytest.CaptureFixture[str]) -> None
         line.foreign(turn, left)
     line.foreign(None, 0.0)
     assert capsys.readouterr().err == (
-        "Waiting up to 5:00 min: “Which train?” got its latest news 3 s ago, and hermes"
-        " (process 12) may be at it. Press Ctrl-C to cancel; nothing is sent then."
+        "Waiting up to 5:00 min: “Which train?” had activity 3 s ago, and hermes"
+        " (process 12) may still be answering. Press Ctrl-C to cancel; nothing is sent then."
         " Use --now to send at once.\n"
     )

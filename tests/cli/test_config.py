@@ -106,7 +106,7 @@ def test_one_line_changes_and_the_version_before_is_kept(
     (version,) = (home / "desktop" / "config-versions").iterdir()
     assert version.read_text() == FULL
     assert stat.S_IMODE(version.stat().st_mode) == 0o600
-    assert program.run("config", "set", "session_reset.mode", "idle").err.startswith("Nothing had")
+    assert program.run("config", "set", "session_reset.mode", "idle").err.startswith("No changes")
     assert program.run("config", "restore", "1", "--yes").code == 0
     assert file.read_text() == FULL
 
@@ -225,7 +225,7 @@ def test_a_value_that_another_place_overrules_is_named_with_its_line(
     )
     done = program.run("config", "explain", "session_reset.mode").out
     assert "Now: none (default)." in done
-    line = "gateway.session_reset.mode (line 4) is in the file, too, but neither this program"
+    line = "gateway.session_reset.mode (line 4) is also in the file, but neither this program"
     assert line in done
     assert program.run("config", "set", "session_reset.mode", "daily").code == 0
     line = line.replace("line 4", "line 5")
@@ -236,7 +236,7 @@ def test_a_value_that_makes_no_sense_is_said(program: Program, home: Path) -> No
     (home / "config.yaml").write_text("session_reset:\n  mode: weekly\n")
     done = program.run("config", "list", "--set")
     assert "session_reset.mode\tnone\tdefault; line 2 is invalid" in done.out
-    assert "session_reset.mode: That is none of the choices." in done.err
+    assert "session_reset.mode: This is not one of the choices." in done.err
 
 
 def test_a_file_that_cannot_be_understood_is_left_alone(program: Program, home: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_code_lets_in(program: Program, store: PairingStore, code: str) -> Non
     done = program.run("gateway", "pairing", "approve", "Telegram", code.lower())
 
     assert done.code == 0, done.err
-    assert done.out == "“Anna [2J” (telegram 11) may now write to the bot.\n"
+    assert done.out == "“Anna [2J” (telegram 11) can now write to the bot.\n"
     assert store.is_approved("telegram", "11")
     assert store.pending() == []
 

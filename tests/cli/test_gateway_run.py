@@ -128,7 +128,7 @@ def test_a_second_one_is_refused_and_told_by_whom(gateway: Running, program: Pro
     second = program.run("gateway", "run")
 
     assert second.code == 1
-    assert "This home already has a gateway." in second.err
+    assert "A gateway is already running for this home." in second.err
     said = rf"It is hermes-desktop gateway run, process {gateway.identity_pid}, running for \d+ s"
     assert re.search(said, second.err)
     assert "To stop it, use `hermes-desktop gateway stop`." in second.err
@@ -161,7 +161,7 @@ def test_a_home_that_goes_away_ends_it_as_a_failure(gateway: Running) -> None:
     gateway.home.rename(gateway.home.with_name("elsewhere"))
 
     assert gateway.ended() == 1
-    assert "The home is gone." in gateway.said
+    assert "The home no longer exists." in gateway.said
     assert not gateway.home.exists()
 
 
@@ -237,7 +237,7 @@ def test_of_two_that_start_together_one_serves(program: Program, home: Path) -> 
 def test_a_signal_while_it_starts_is_heard(program: Program) -> None:
     process = program.start("gateway", "run")
     assert process.stderr is not None
-    assert process.stderr.readline() == b"Looking at the settings.\n"
+    assert process.stderr.readline() == b"Reading the settings.\n"
 
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)

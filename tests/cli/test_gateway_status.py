@@ -113,7 +113,7 @@ def test_work_that_ours_does_not_run_is_named(program: Program, home: Path) -> N
         out = program.run("gateway", "status").out
         found = asked(program)["not_run"]
     assert (
-        "! Not run here: 1 scheduled job (“ne ws”). `hermes` says that a running gateway does this,"
+        "! Not run here: 1 scheduled job (“ne ws”). `hermes` expects a running gateway to do this,"
         " but Hermes Desktop cannot do it yet. To have it done, stop the gateway here and start"
         " `hermes gateway run`." in out.splitlines()
     )

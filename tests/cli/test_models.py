@@ -50,7 +50,7 @@ def test_servers_of_this_machine(program: Program) -> None:
         port = ("--port", str(server.port))
         done = _found(program, server.base_url, *port)
         as_json = _found(program, server.base_url, "--json", *port)
-    row = f"{server.base_url}\ttiny\t4,096\tvllm; small: it works well from 64,000 on"
+    row = f"{server.base_url}\ttiny\t4,096\tvllm (small; 64,000 or more is recommended)"
     assert row in done.out.splitlines()
     assert "config set model.default" in done.err
     mine = [line for line in json.loads(as_json.out) if line["base_url"] == server.base_url]
@@ -78,9 +78,12 @@ def test_another_address_is_tried_without_the_key(program: Program, configured: 
     ("words", "said"),
     [
         (("m", "--provider", "groq"), "The provider chosen here is groq; GROQ_API_KEY is not set."),
-        (("m", "--provider", "zzz"), "“zzz” is not known. Nothing under custom_providers"),
-        (("m", "--base-url", "x"), "The address chosen here must be http:// or https://"),
-        (("--base-url", "http://127.0.0.1:1/v1"), "An address or a provider was chosen here"),
+        (
+            ("m", "--provider", "zzz"),
+            "“zzz” is unknown. There is no entry with this name under custom_providers",
+        ),
+        (("m", "--base-url", "x"), "The address chosen here must consist of http:// or https://"),
+        (("--base-url", "http://127.0.0.1:1/v1"), "You chose an address or a provider"),
     ],
 )
 def test_what_was_given_is_blamed_and_not_the_settings(
@@ -95,7 +98,7 @@ def test_what_was_given_is_blamed_and_not_the_settings(
 @pytest.mark.parametrize(
     ("reply", "word"),
     [
-        (model_server.error(401, "no", code="invalid_api_key"), "refused the key"),
+        (model_server.error(401, "no", code="invalid_api_key"), "rejected the key"),
         (model_server.error(404, "The model does not exist"), "was not found"),
         (model_server.html(200), "web page"),
     ],

@@ -35,7 +35,7 @@ def listed(program: Program) -> dict[str, dict[str, Any]]:
 
 def test_an_empty_home_stays_empty(program: Program, home: Path) -> None:
     done = program.run("plugins", "list")
-    assert (done.code, done.out) == (0, "There are no plugins and no hooks in this home.\n")
+    assert (done.code, done.out) == (0, "This home has no plugins or hooks.\n")
     assert listed(program) == {}
     assert program.run("plugins", "enable", "x").code == 3
     assert list(home.iterdir()) == []
@@ -56,7 +56,7 @@ def test_looking_runs_nothing(program: Program, furnished: Path) -> None:
     assert found["notes"]["files"] == ["__init__.py", "helper.py", "plugin.yaml"]
     done = program.run("plugins", "list")
     assert "notes\tnot enabled\t1.0\tAbout notes\n" in done.out
-    assert "hooks.nonsense in config.yaml is no hook of this version." in done.err
+    assert "hooks.nonsense in config.yaml is not a hook of this version." in done.err
     assert program.run("plugins", "enable", "notes", "--dry-run").code == 0
     assert not (furnished / "ran").exists()
     assert not (furnished / "desktop").exists()
@@ -69,13 +69,13 @@ def test_agreeing_shows_what_would_be_run(program: Program, furnished: Path) -> 
 
     shown = program.run("plugins", "enable", "notes", "--dry-run").out
     assert f"  Path: {furnished / 'plugins' / 'notes'}\n" in shown
-    assert "  Hears of: on_session_end\n" in shown
+    assert "  Events: on_session_end\n" in shown
     assert "  3 files:\n    __init__.py (" in shown
 
     done = program.run("plugins", "enable", "notes", "--yes")
     assert (done.code, done.out) == (0, "notes is enabled; it runs from the next start on.\n")
     assert listed(program)["notes"]["standing"] == "enabled"
-    assert "enabled already" in program.run("plugins", "enable", "notes", "--yes").out
+    assert "already enabled" in program.run("plugins", "enable", "notes", "--yes").out
     assert not (furnished / "config.yaml").read_text().count("notes")
     mode = (furnished / "desktop" / "plugin-consents.json").stat().st_mode
     assert mode & 0o777 == 0o600
@@ -84,7 +84,7 @@ def test_agreeing_shows_what_would_be_run(program: Program, furnished: Path) -> 
 def test_at_a_terminal_the_answer_counts(program: Program, furnished: Path) -> None:
     no = at_terminal(program, "plugins", "enable", "hook:audit", typed=b"n\n")
     assert no.code == 5
-    assert "Hears of: agent:end" in no.out
+    assert "Events: agent:end" in no.out
     assert listed(program)["hook:audit"]["standing"] == "not enabled"
     assert at_terminal(program, "plugins", "enable", "hook:audit", typed=b"y\n").code == 0
     assert listed(program)["hook:audit"]["standing"] == "enabled"
@@ -106,7 +106,7 @@ def test_taking_it_back(program: Program, furnished: Path) -> None:
     program.run("plugins", "enable", "notes", "--yes")
     assert program.run("plugins", "disable", "notes").code == 5
     done = program.run("plugins", "disable", "notes", "--yes")
-    assert "runs no more from the next start on" in done.out
+    assert "no longer runs after the next start" in done.out
     assert listed(program)["notes"]["standing"] == "not enabled"
     assert "is not enabled" in program.run("plugins", "disable", "notes", "--yes").out
 
@@ -162,6 +162,6 @@ def test_answers_that_cannot_be_read_allow_nothing(program: Program, furnished: 
         answers.write_text(text)
         done = program.run("plugins", "list")
         assert done.code == 1
-        assert "What may run cannot be read" in done.err
+        assert "The list of enabled plugins cannot be read" in done.err
         assert program.run("plugins", "enable", "notes", "--yes").code == 1
         assert answers.read_text() == text

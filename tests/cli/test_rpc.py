@@ -349,7 +349,7 @@ def test_a_session_that_another_program_deletes_is_not_brought_back(
     rpc.call("prompt.submit", session_id=sid, text="Two")
 
     assert rpc.event("message.complete")["status"] == "error"
-    assert "no longer there" in rpc.event("error")["message"]
+    assert "no longer exists" in rpc.event("error")["message"]
     assert db.get_session(key) is None
 
 
@@ -457,7 +457,7 @@ def test_commands_are_done(rpc: RpcProcess, db: SessionDB) -> None:
 
 def test_commands_are_listed_and_completed(rpc: RpcProcess) -> None:
     catalog = rpc.call("commands.catalog")
-    assert ["/undo", "Take back the last messages (usage: /undo [how many])"] in catalog["pairs"]
+    assert ["/undo", "Undo the last messages (usage: /undo [number])"] in catalog["pairs"]
     assert catalog["canon"]["/fork"] == "/branch"
     assert rpc.call("command.resolve", name="/FORK")["canonical"] == "branch"
     found = rpc.call("complete.slash", text="/ti")

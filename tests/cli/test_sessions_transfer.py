@@ -349,7 +349,7 @@ def test_what_an_import_loses_is_named(program: Program, home: Path) -> None:
     assert done.code == 0, done.err
     for each in (preview, done):
         assert "odd: started_at (1000" in each.err
-        assert "is lost; the time of the import stands there." in each.err
+        assert "is lost; the time of the import is used." in each.err
         assert "iso:" not in each.err
     found = exported(program.run("sessions", "export").out)
     assert found["iso"]["started_at"] == found["odd"]["messages"][0]["timestamp"] == 1_777_644_634.0
@@ -368,7 +368,7 @@ def test_a_folder_of_a_file_is_used_only_after_a_person_says_so(
 
     told = program.run("sessions", "folder", "moved")
     assert told.out == "No folder is set.\n"
-    assert "it worked in / before" in told.err
+    assert "it used the folder /" in told.err
 
     assert program.run("sessions", "folder", "moved", "/no/such/folder").code == 2
     for given in ("--imported", str(home)):

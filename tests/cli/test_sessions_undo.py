@@ -76,7 +76,7 @@ def test_a_turn_is_shown_and_undone(program: Program, server: ModelServer, work:
     assert said(program, session) == ["user", "assistant", "tool", "assistant"]
 
     done = program.run("sessions", "undo", session, "--yes")
-    assert done.out == "Put back: 3 files.\nTaken back: 4 messages.\n"
+    assert done.out == "Restored: 3 files.\nRemoved: 4 messages.\n"
     assert {each.name: each.read_text() for each in work.iterdir()} == {
         "plan.txt": "one\ntwo\n", "old.txt": "old\n",
     }  # fmt: skip
@@ -103,9 +103,9 @@ def test_what_was_changed_since_is_left(program: Program, server: ModelServer, w
     session = turn(program, server, tool_call("terminal", command=CHANGE))
     (work / "plan.txt").write_text("by hand\n")
     shown = program.run("sessions", "undo", session, "--dry-run").out
-    assert "plan.txt: changed since; left as it is\n" in shown
+    assert "plan.txt: changed since; not restored\n" in shown
     done = program.run("sessions", "undo", session, "--yes", "--files-only")
-    assert "Left, as it was changed since: plan.txt\n" in done.out
+    assert "Not restored, because it was changed since: plan.txt\n" in done.out
     assert (work / "plan.txt").read_text() == "by hand\n"
     assert (work / "old.txt").exists()
     assert len(said(program, session)) == 4
@@ -128,7 +128,7 @@ def test_two_turns(program: Program, server: ModelServer, work: Path) -> None:
     more = tool_call("write_file", path="plan.txt", content="three\n")
     assert turn(program, server, more, resume=session) == session
     done = program.run("sessions", "undo", session, "--turns", "2", "--yes")
-    assert "Put back: 3 files." in done.out
+    assert "Restored: 3 files." in done.out
     assert (work / "plan.txt").read_text() == "one\ntwo\n"
     assert said(program, session) == []
 
@@ -137,7 +137,7 @@ def test_only_the_last_turn(program: Program, server: ModelServer, work: Path) -
     session = turn(program, server, tool_call("terminal", command=CHANGE))
     turn(program, server, resume=session)
     shown = program.run("sessions", "undo", session, "--yes")
-    assert shown.out == "Put back: 0 files.\nTaken back: 2 messages.\n"
+    assert shown.out == "Restored: 0 files.\nRemoved: 2 messages.\n"
     assert not (work / "old.txt").exists()
 
 
@@ -153,7 +153,7 @@ def test_a_killed_program(program: Program, server: ModelServer, work: Path) -> 
     session = str(rows(program.home)[0]["id"])
     done = program.run("sessions", "undo", session, "--yes")
     assert done.code == 0, done.err
-    assert "Put back: 4 files." in done.out
+    assert "Restored: 4 files." in done.out
     assert {each.name: each.read_text() for each in work.iterdir()} == {
         "plan.txt": "one\ntwo\n", "old.txt": "old\n",
     }  # fmt: skip
@@ -164,11 +164,11 @@ def test_one_file_that_runs_later(program: Program, server: ModelServer, work: P
     session = turn(program, server, tool_call("terminal", command=command))
     words = ("sessions", "undo", session, "--file", ".git/hooks/pre-commit")
     done = program.run(*words, "--yes")
-    assert done.out == "Put back: 1 file.\n"
+    assert done.out == "Restored: 1 file.\n"
     assert not (work / ".git" / "hooks" / "pre-commit").exists()
     assert not (work / "old.txt").exists()
     assert len(said(program, session)) == 4
     assert "not among the changed files" in program.run(*words[:-1], "other", "--yes").err
     rest = program.run("sessions", "undo", session, "--yes")
-    assert "Put back: 3 files." in rest.out
+    assert "Restored: 3 files." in rest.out
     assert sorted(each.name for each in work.iterdir()) == ["old.txt", "plan.txt"]

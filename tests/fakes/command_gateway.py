@@ -31,7 +31,7 @@ def choose(override: Mapping[str, str]) -> ModelChoice:
     """Return the model of the settings, unless another one was chosen."""
     if override.get("provider") == "nobody":
         raise NotConfiguredError(
-            "The provider “nobody” is not known.", "It is not in /secret/config.yaml."
+            "The provider “nobody” is unknown.", "It is not in /secret/config.yaml."
         )
     return replace(
         CHOICE,

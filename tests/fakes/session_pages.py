@@ -69,7 +69,7 @@ class MemoryCatalog:
         for row in self.rows:
             if session_id in (row.id, row.root_id):
                 return row
-        raise NotFoundError("This session is no longer there.")
+        raise NotFoundError("This session no longer exists.")
 
     async def rename(self, session_id: str, title: str) -> str | None:
         self.change(session_id, title=title or None)

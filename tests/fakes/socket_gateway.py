@@ -12,7 +12,7 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.delivery.delivery import DeliveryDependencies
-from hermes_desktop.gateway.delivery.sending import SendingManners
+from hermes_desktop.gateway.delivery.sending import SendPolicy
 from hermes_desktop.gateway.platforms.platform_supervisor import (
     PlatformSupervisor,
     SupervisorWiring,
@@ -63,7 +63,7 @@ async def socket_gateway(
     make: AdapterFactory = make_socket_platform,
     db_kind: type[SessionDB] = SessionDB,
     own_kind: type[DesktopDatabase] = DesktopDatabase,
-    manners: SendingManners | None = None,
+    send_policy: SendPolicy | None = None,
     **extra: Any,
 ) -> AsyncIterator[SocketGateway]:
     """Run a gateway with one Telegram bot, which is the chat service at this port.
@@ -74,7 +74,7 @@ async def socket_gateway(
         make: Creates the adapter.
         db_kind: Class of the session database.
         own_kind: Class of the program's own store.
-        manners: Retry behavior of sending.
+        send_policy: Retry behavior of sending.
         extra: Further settings of the platform.
     """
     db, own = db_kind(folder / "state.db"), own_kind(folder / "desktop.db")
@@ -95,7 +95,9 @@ async def socket_gateway(
     notices: list[Notice] = []
     bus.subscribe(Notice, notices.append)
     runner.parts.replies.use_mail(
-        DeliveryDependencies(folder, db, own, lambda: us, mail, notify=bus.publish, manners=manners)
+        DeliveryDependencies(
+            folder, db, own, lambda: us, mail, notify=bus.publish, send_policy=send_policy
+        )
     )
 
     def wire(adapter: Any) -> None:

@@ -8,7 +8,7 @@ import sys
 import threading
 
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression.context_compression import Compactor, Wish
+from hermes_desktop.agent.compression.context_compression import CompactionRequest, Compactor
 from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.types import ModelChoice
@@ -31,7 +31,7 @@ def main() -> None:
     )
     print("ready", flush=True)
     sys.stdin.readline()
-    done = care.shorten("20260304_120000_abcdef", Wish("threshold"), threading.Event())
+    done = care.shorten("20260304_120000_abcdef", CompactionRequest("threshold"), threading.Event())
     print(json.dumps([done.kind, done.session_id, str(done.error or "")]), flush=True)
     care.close()
     db.close()

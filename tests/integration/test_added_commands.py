@@ -68,10 +68,10 @@ async def test_a_line_for_the_shell_is_run_without_secrets(tmp_path: Path) -> No
         assert await chat.tell("/env $(touch x); touch y") == f"[] yes\n{tmp_path}\noops"
         assert not list(tmp_path.glob("[xy]"))
         assert await chat.tell("/LEAK") == "[secret] \ufffd"
-        assert await chat.tell("/quiet") == "/quiet is done; it said nothing."
-        assert await chat.tell("/bad") == "no\nIt ended with code 3."
+        assert await chat.tell("/quiet") == "/quiet is done; it printed nothing."
+        assert await chat.tell("/bad") == "no\nIt ended with exit code 3."
         lots = await chat.tell("/lots")
-        assert lots.endswith("It said more than is shown here.")
+        assert lots.endswith("The rest of the output is not shown.")
         assert len(lots) < 3600
         for name in ("missing", "strange"):
             assert f"There is no command /{name}." in await chat.tell(f"/{name}")
@@ -86,7 +86,7 @@ async def test_a_flood_and_a_program_in_the_background_are_ended(tmp_path: Path)
         flood=line("yes"),
         leaves=line(f"sleep 300 & echo $! > {pids}; echo done"),
     ) as chat:
-        assert "said more than is shown" in await chat.tell("/flood")
+        assert "rest of the output" in await chat.tell("/flood")
         assert await chat.tell("/leaves") == "done"
         await until(lambda: gone(int(pids.read_text())))
 
@@ -101,7 +101,7 @@ async def test_one_that_takes_too_long_is_ended_with_all_it_started(
     stubborn = f"trap '' TERM; {sys.executable} -c \"{code}\" & echo $! > {pids}; wait"
     async with chat_with(tmp_path, slow=line(stubborn)) as chat:
         answer = await chat.tell("/slow")
-        assert answer.splitlines()[-1] == "It took longer than 0.3 seconds and was ended."
+        assert answer.splitlines()[-1] == "It took longer than 0.3 seconds and was stopped."
         await until(lambda: gone(int(pids.read_text())))
 
 
@@ -134,9 +134,9 @@ async def test_who_may_not_use_a_command_does_not_and_lists_show_what_one_may(
     quick = QuickRunner(os.environ, tmp_path)
     async with command_gateway(tmp_path, config=limited, quick=quick) as chat:
         assert await chat.tell("/mine") == "mine"
-        assert "You may not use /mine here." in await chat.tell("/mine", user_id="u2")
+        assert "You cannot use /mine here." in await chat.tell("/mine", user_id="u2")
         assert await chat.tell("/free", user_id="u2") == "free"
-        assert "You may not use /status here." in await chat.tell("/st", user_id="u2")
+        assert "You cannot use /status here." in await chat.tell("/st", user_id="u2")
         listed = await chat.tell("/help")
         assert "**Added**\n- `/free` — Free for all\n- `/mine` — a command of" in listed
         assert "- `/st` — the same as /status" in listed
@@ -180,7 +180,7 @@ async def test_commands_of_plugins(tmp_path: Path, greet: list[str]) -> None:
         assert await chat.tell("/later on") == "later on"
         assert await chat.tell("/nothing") == ""
         assert "/fail of the plugin greeter failed." in await chat.tell("/fail")
-        assert "Nothing has been said" in await chat.tell("/status")
+        assert "There are no messages" in await chat.tell("/status")
         assert "- `/greet` — do greet" in await chat.tell("/help")
         assert greet == ["Ann -- all"]
 

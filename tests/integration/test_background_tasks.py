@@ -53,7 +53,7 @@ async def test_a_task_is_answered_beside_its_chat(tmp_path: Path) -> None:
     async with command_gateway(tmp_path, hosted=True) as chat:
         await chat.tell("hello")
         told = await chat.tell("/background research tea")
-        assert "of which it knows nothing" in told
+        assert "without the context of this one" in told
         sent = chat.gateway.telegram.sent
         await until(lambda: sent[-1][1].startswith("Background task “research tea” is done:"))
         assert sent[-1] == ("c1", "Background task “research tea” is done:\n\nreply 2")
@@ -80,13 +80,13 @@ async def test_it_runs_while_the_chat_goes_on_and_is_listed_and_ended(tmp_path: 
         told = await chat.tell("/tasks")
         assert "2 things running or waiting" in told
         assert "reply: hello" in told
-        assert await chat.tell(f"/agents stop {name}") == f"Ended: background task {name}."
-        assert "Nothing of the name bg_x" in await chat.tell("/agents stop bg_x")
+        assert await chat.tell(f"/agents stop {name}") == f"Stopped: background task {name}."
+        assert "No task named bg_x" in await chat.tell("/agents stop bg_x")
         chat.gateway.model.hold.set()
         assert await running == "reply 2"
         await until(lambda: len(chat.gateway.of(TurnFinished)) == 2)
-        assert await chat.tell("/agents") == "Nothing runs or waits."
-        assert not any("came to nothing" in text for _, text in chat.gateway.telegram.sent)
+        assert await chat.tell("/agents") == "No work is running or waiting."
+        assert not any("failed" in text for _, text in chat.gateway.telegram.sent)
 
 
 @pytest.mark.asyncio
@@ -107,11 +107,11 @@ async def test_leaving_waits_for_it_a_while_and_it_counts_as_running(tmp_path: P
 async def test_stop_ends_what_it_is_told_to(tmp_path: Path) -> None:
     async with command_gateway(tmp_path, hosted=True) as chat:
         await begun(chat)
-        assert await chat.tell("/stop") == "Nothing is being written here."
+        assert await chat.tell("/stop") == "No reply is being written here."
         assert len(chat.gateway.runner.parts.background.of_chat()) == 1
-        assert await chat.tell("/stop background") == "1 thing beside it ended."
+        assert await chat.tell("/stop background") == "1 background task stopped."
         assert chat.gateway.runner.parts.background.of_chat() == ()
-        assert await chat.tell("/stop now!") == "Nothing is being written here."
+        assert await chat.tell("/stop now!") == "No reply is being written here."
         chat.gateway.model.hold.set()
 
 
@@ -122,11 +122,11 @@ async def test_there_are_limits(tmp_path: Path) -> None:
         for number in range(MOST_TASKS):
             await chat.tell(f"/bg task {number}")
         assert "Too many background tasks" in await chat.tell("/bg one more")
-        assert "There is nothing to do." in await chat.tell("/bg")
+        assert "There is no request." in await chat.tell("/bg")
         chat.gateway.runner.parts.status.refuse_turns(asked_to_drain())
         assert asked_to_drain().title in await chat.tell("/bg now?", chat_id="c3")
         chat.gateway.runner.parts.status.refuse_turns(None)
-        assert "is on its way" in await chat.tell("/bg other chat", chat_id="c2")
+        assert "works in a separate session" in await chat.tell("/bg other chat", chat_id="c2")
         chat.gateway.model.hold.set()
         await until(lambda: not chat.gateway.runner.state.tasks)
 
@@ -154,7 +154,7 @@ async def test_a_failure_is_told(tmp_path: Path) -> None:
         chat.gateway.factory.on_make = fail
         await chat.tell("/bg research tea")
         sent = chat.gateway.telegram.sent
-        await until(lambda: "came to nothing" in sent[-1][1])
+        await until(lambda: "failed" in sent[-1][1])
         await until(lambda: not chat.gateway.runner.state.tasks)
 
 
@@ -195,9 +195,9 @@ async def test_agents_names_processes_and_questions(tmp_path: Path) -> None:
         info = table.start(Wanted(key, "s", ("sleep", "60"), "sleep 60", environ, tmp_path))
         told = await chat.tell("/agents")
         assert f"`{info.id}` process: sleep 60 (just now, {tmp_path})" in told
-        assert "Ended: process" in await chat.tell(f"/agents stop {info.id}")
+        assert "Stopped: process" in await chat.tell(f"/agents stop {info.id}")
         table.start(Wanted(key, "s", ("sleep", "60"), "sleep 60", environ, tmp_path))
-        assert await chat.tell("/stop all") == "1 thing beside it ended."
+        assert await chat.tell("/stop all") == "1 background task stopped."
         assert not table.has_active(key)
         table.close()
 
@@ -230,7 +230,7 @@ async def test_what_waits_for_a_person_is_listed_and_ended(tmp_path: Path) -> No
                 told = await chat.tell("/agents")
                 name = re.search(r"`(ask_\w+)` (approval|question), waiting", told)
                 assert name, told
-                assert "Ended:" in await chat.tell(f"/agents stop {name[1]}")
+                assert "Stopped:" in await chat.tell(f"/agents stop {name[1]}")
                 await running
             runner.state.approvals.close()
             runner.state.questions.close()
@@ -258,7 +258,7 @@ async def test_what_the_end_cuts_off_is_told_by_the_next_run(tmp_path: Path) -> 
         async with socket_gateway(tmp_path, chat.port) as gateway:
             gateway.runner.state.task_file = file
             await gateway.runner.parts.background.report_interrupted()
-            await until(lambda: "was cut off because" in "".join(chat.texts()))
+            await until(lambda: "was interrupted because" in "".join(chat.texts()))
             await until(lambda: gateway.is_idle)
         assert not file.exists()
 

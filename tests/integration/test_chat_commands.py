@@ -37,7 +37,7 @@ async def test_commands_are_answered_and_neither_stored_nor_told_to_the_model(
         await talk(chat, "hello")
         answer = await chat.tell("/help")
         assert isinstance(answer, EphemeralReply)
-        assert "- `/new [title]` — begin a new session (also `/reset`)" in answer
+        assert "- `/new [title]` — start a new session (also `/reset`)" in answer
         assert chat.gateway.telegram.sent[-1] == ("c1", answer)
         await talk(chat, "and now?")
         assert chat.gateway.model.texts() == ["user: hello", "assistant: reply 1", "user: and now?"]
@@ -57,7 +57,7 @@ async def test_unknown_and_later_commands_are_answered_plainly(tmp_path: Path) -
     async with command_gateway(tmp_path) as chat:
         assert "There is no command /frobnicate." in await chat.tell("/frobnicate now")
         for name in ("goal", "voice", "topic"):
-            assert "This version does not have" in await chat.tell(f"/{name}")
+            assert "is not supported in this version" in await chat.tell(f"/{name}")
         assert await chat.tell("/start") == ""
         assert chat.gateway.model.requests == []
 
@@ -74,7 +74,7 @@ async def test_another_prefix_and_quick_commands(tmp_path: Path) -> None:
         running=UNASKED.running,
     )
     async with command_gateway(tmp_path, config=config) as chat:
-        assert "Nothing has been said here yet." in await chat.tell("/st")
+        assert "There are no messages in this session yet." in await chat.tell("/st")
         assert "There is no command /sh." in await chat.tell("/sh")
         await talk(chat, "hello", "/name mine")
         assert chat.gateway.db.get_session_title(chat.session_id()) == "Alias of mine"
@@ -89,7 +89,7 @@ async def test_a_bug_in_a_command_is_answered_too(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
         await talk(chat, "hello")
         chat.gateway.db.get_session_title = None  # type: ignore[method-assign, assignment]
-        assert "Something went wrong inside Hermes Desktop" in await chat.tell("/title")
+        assert "An internal error occurred in Hermes Desktop" in await chat.tell("/title")
 
 
 @pytest.mark.asyncio
@@ -106,7 +106,7 @@ async def test_whatever_follows_a_command_is_answered(tmp_path: Path) -> None:
             text = " ".join([f"/{name}", *chance.choices(words, k=chance.randint(0, 3))])
             answer = await chat.tell(text)
             assert answer, text
-            assert "went wrong" not in answer, text
+            assert "internal error" not in answer, text
 
 
 # Who may
@@ -116,12 +116,12 @@ async def test_whatever_follows_a_command_is_answered(tmp_path: Path) -> None:
 async def test_only_admins_and_listed_commands(tmp_path: Path) -> None:
     config = with_telegram(allow_admin_from="boss", user_allowed_commands=["status"])
     async with command_gateway(tmp_path, config=config) as chat:
-        assert "You may not use /new here." in await chat.tell("/new")
-        assert "You may not use /commands here." in await chat.tell("/commands")
-        assert "You may not use /compress here." in await chat.tell("/compress")
-        assert "Nothing has been said" in await chat.tell("/status")
+        assert "You cannot use /new here." in await chat.tell("/new")
+        assert "You cannot use /commands here." in await chat.tell("/commands")
+        assert "You cannot use /compress here." in await chat.tell("/compress")
+        assert "There are no messages" in await chat.tell("/status")
         assert await chat.tell("/whoami") == (
-            "You are Ann (u1) on telegram.\nYou may use /help, /status, /whoami."
+            "You are Ann (u1) on telegram.\nYou can use /help, /status, /whoami."
         )
         help_text = await chat.tell("/help")
         assert "/status" in help_text
@@ -144,13 +144,13 @@ async def test_strangers_commands_are_not_heard(tmp_path: Path) -> None:
 @pytest.mark.asyncio
 async def test_title(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        assert "Nothing has been said here yet." in await chat.tell("/title Trip")
+        assert "There are no messages in this session yet." in await chat.tell("/title Trip")
         await talk(chat, "hello")
-        assert "has no name" in await chat.tell("/title")
-        assert await chat.tell("/title  My   trip") == "This session is now called “My trip”."
-        assert await chat.tell("/title") == "This session is called “My trip”."
+        assert "has no title" in await chat.tell("/title")
+        assert await chat.tell("/title  My   trip") == "The title of this session is now “My trip”."
+        assert await chat.tell("/title") == "The title of this session is “My trip”."
         assert "too long" in await chat.tell("/title " + "x" * 101)
-        assert "That is no name." in await chat.tell("/title \u200b")
+        assert "This cannot be a title." in await chat.tell("/title \u200b")
         chat.gateway.db.create_session("other", "cli")
         chat.gateway.db.set_session_title("other", "Taken")
         assert "already in use" in await chat.tell("/title Taken")
@@ -160,40 +160,40 @@ async def test_title(tmp_path: Path) -> None:
 @pytest.mark.asyncio
 async def test_undo(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        assert "Nothing has been said here yet." in await chat.tell("/undo")
+        assert "There are no messages in this session yet." in await chat.tell("/undo")
         await talk(chat, "one", "two", "three")
         for bad in ("0", "-1", "x", "1.5", "²"):
-            assert "That is no number of messages." in await chat.tell(f"/undo {bad}")
+            assert "This is not a valid number of messages." in await chat.tell(f"/undo {bad}")
         assert len(chat.texts()) == 6
 
         answer = await chat.tell("/undo 2")
 
         assert answer == (
-            "Taken back: 2 messages of yours and 2 rows that followed.\nIt began with: “two”"
+            "Removed 2 messages of yours and 2 rows that followed.\nThe first one began: “two”"
         )
         assert chat.texts() == ["one", "reply 1"]
         await talk(chat, "four")
         assert chat.gateway.model.texts() == ["user: one", "assistant: reply 1", "user: four"]
         await chat.tell("/undo 99")
-        assert await chat.tell("/undo") == "There is nothing to take back."
+        assert await chat.tell("/undo") == "There is nothing to undo."
 
 
 @pytest.mark.asyncio
 async def test_retry(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        assert "Nothing has been said here yet." in await chat.tell("/retry")
+        assert "There are no messages in this session yet." in await chat.tell("/retry")
         await talk(chat, "one", "two")
         assert await chat.tell("/retry") == "reply 3"
         assert chat.texts() == ["one", "reply 1", "two", "reply 3"]
         assert chat.gateway.model.texts() == ["user: one", "assistant: reply 1", "user: two"]
         await chat.tell("/undo 9")
-        assert "nothing to ask again" in await chat.tell("/retry")
+        assert "nothing to send again" in await chat.tell("/retry")
 
 
 @pytest.mark.asyncio
 async def test_branch_and_the_way_back(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        assert "Nothing has been said here yet." in await chat.tell("/branch")
+        assert "There are no messages in this session yet." in await chat.tell("/branch")
         await talk(chat, "one", "/title Trip")
         origin = chat.session_id()
 
@@ -210,7 +210,7 @@ async def test_branch_and_the_way_back(tmp_path: Path) -> None:
         assert "Copied 4 messages to “Other”" in await chat.tell("/fork Other")
         assert "big answers" in await chat.tell("/model")
         assert "too long" in await chat.tell("/branch " + "x" * 101)
-        assert await chat.tell(f"/resume {origin}") == "We go on with “Trip” (2 messages)."
+        assert await chat.tell(f"/resume {origin}") == "Continuing “Trip” (2 messages)."
         assert chat.texts() == ["one", "reply 1"]
 
 
@@ -230,7 +230,7 @@ async def test_a_conversation_that_another_chat_writes_in_is_left_alone(tmp_path
 @pytest.mark.asyncio
 async def test_stop_ends_the_reply_and_the_next_message_is_answered(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        assert await chat.tell("/stop") == "Nothing is being written here."
+        assert await chat.tell("/stop") == "No reply is being written here."
         chat.gateway.model.hold.clear()
         running = chat.start("one")
         await until(chat.gateway.model.asked.is_set)
@@ -249,10 +249,10 @@ async def test_while_a_reply_is_written(tmp_path: Path) -> None:
 
         for command in ("/model x", "/undo", "/retry", "/branch", "/resume"):
             name = command.split()[0]
-            assert f"{name} has to wait" in await chat.tell(command)
+            assert f"{name} cannot be used while" in await chat.tell(command)
         assert "A reply is being written" in await chat.tell("/status")
         assert "**Session**" in await chat.tell("/help")
-        assert "There is nothing to queue." in await chat.tell("/queue")
+        assert "There is no message." in await chat.tell("/queue")
         assert await chat.tell("/queue two") == "Queued (1 message waiting)."
         assert await chat.tell("/q three") == "Queued (2 messages waiting)."
 
@@ -317,32 +317,32 @@ async def test_new_while_a_reply_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize(("command", "done"), [("/new", "Session reset"), ("/undo", "Taken back")])
+@pytest.mark.parametrize(("command", "done"), [("/new", "Session reset"), ("/undo", "Removed")])
 async def test_destructive_commands_are_asked_about(
     tmp_path: Path, command: str, done: str
 ) -> None:
     clock = MovableClock()
     config = GatewayConfig(platforms=UNASKED.platforms)
     async with command_gateway(tmp_path, config=config, clock=clock) as chat:
-        assert "Is that meant?" not in await chat.tell(command)
+        assert "To confirm," not in await chat.tell(command)
         await talk(chat, "one", "two")
         session_id = chat.session_id()
 
-        assert "Is that meant?" in await chat.tell(command)
+        assert "To confirm," in await chat.tell(command)
         assert await chat.tell("cancel") == "Nothing was changed."
         assert chat.session_id() == session_id
-        assert "Is that meant?" in await chat.tell(command)
+        assert "To confirm," in await chat.tell(command)
         clock.advance(301)
         assert await chat.tell("yes") == "reply 3"  # the question has lapsed
-        assert "Is that meant?" in await chat.tell(command)
+        assert "To confirm," in await chat.tell(command)
         assert await chat.tell("something else") == "reply 4"
         assert await chat.tell("once") == "reply 5"  # it was let go of
         assert len(chat.texts()) == 10
 
-        assert "Is that meant?" in await chat.tell(command)
+        assert "To confirm," in await chat.tell(command)
         assert done in await chat.tell("Once.")
         await talk(chat, "three", "four")
-        assert "Is that meant?" in await chat.tell(command)
+        assert "To confirm," in await chat.tell(command)
         assert done in await chat.tell("Always")
         await talk(chat, "five")
         assert done in await chat.tell(command)
@@ -356,9 +356,9 @@ async def test_only_the_person_who_was_asked_can_say_yes(tmp_path: Path) -> None
     async with command_gateway(tmp_path, config=config) as chat:
         group = {"chat_type": "group", "chat_id": "g"}
         await talk(chat, "one", **group)
-        assert "Is that meant?" in await chat.tell("/undo", **group)
+        assert "To confirm," in await chat.tell("/undo", **group)
         assert await chat.tell("once", user_id="u2", **group) == "reply 2"
-        assert "Taken back" in await chat.tell("once", **group)
+        assert "Removed" in await chat.tell("once", **group)
 
 
 # Earlier conversations
@@ -367,7 +367,7 @@ async def test_only_the_person_who_was_asked_can_say_yes(tmp_path: Path) -> None
 @pytest.mark.asyncio
 async def test_resume_by_number_id_and_name(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        assert "There is no earlier session with a name here." in await chat.tell("/resume")
+        assert "There are no earlier sessions with a name here." in await chat.tell("/resume")
         await talk(chat, "one", "/title First")
         first = chat.session_id()
         await talk(chat, "/new", "two")
@@ -382,16 +382,16 @@ async def test_resume_by_number_id_and_name(tmp_path: Path) -> None:
         assert "2. two" in everything
         assert await chat.tell("/sessions") == everything
 
-        assert await chat.tell("/resume 2") == "We go on with " + second + " (2 messages)."
+        assert await chat.tell("/resume 2") == "Continuing " + second + " (2 messages)."
         assert chat.session_id() == second
         row = chat.gateway.db.get_session(second)
         assert row is not None
         assert row["ended_at"] is None
-        assert await chat.tell("/resume First") == "We go on with “First” (2 messages)."
+        assert await chat.tell("/resume First") == "Continuing “First” (2 messages)."
         assert chat.session_id() == first
         await talk(chat, "four")
         assert chat.gateway.model.texts() == ["user: one", "assistant: reply 1", "user: four"]
-        assert await chat.tell(f"/resume {first}") == "We are in that session already."
+        assert await chat.tell(f"/resume {first}") == "This chat is already in that session."
         for wrong in ("99", "Nothing", first[:10]):
             assert "There is no such session." in await chat.tell(f"/resume {wrong}")
         assert chat.session_id() == first
@@ -408,7 +408,7 @@ async def test_resume_follows_a_shortened_conversation(tmp_path: Path) -> None:
         db.end_session(first, "compression")
         db.create_session("tip", "telegram", parent_session_id=first)
         db.append_message("tip", "user", "summary")
-        assert await chat.tell(f"/resume {first}") == "We go on with tip (1 message)."
+        assert await chat.tell(f"/resume {first}") == "Continuing tip (1 message)."
         assert chat.session_id() == "tip"
 
 
@@ -426,13 +426,13 @@ async def test_conversations_of_others_are_refused(tmp_path: Path) -> None:
 
         for name in ("Mine", "local", "mail", "On the machine --all", "Mine --all"):
             assert "This session is not yours." in await chat.tell(f"/resume {name}")
-        assert "began in another chat" in await chat.tell("/resume Other room")
+        assert "started in another chat" in await chat.tell("/resume Other room")
         assert chat.session_id() == before
         everything = await chat.tell("/sessions")
         assert "Mine" not in everything
         assert "Other room" in everything
         assert "Other room" not in await chat.tell("/resume")
-        assert "We go on with “Other room”" in await chat.tell("/resume Other room --all")
+        assert "Continuing “Other room”" in await chat.tell("/resume Other room --all")
 
 
 @pytest.mark.asyncio
@@ -441,7 +441,7 @@ async def test_the_owner_goes_on_with_a_local_conversation(tmp_path: Path) -> No
         db = chat.gateway.db
         db.create_session("local", "cli")
         db.append_message("local", "user", "from the terminal")
-        assert await chat.tell("/resume local") == "We go on with local (1 message)."
+        assert await chat.tell("/resume local") == "Continuing local (1 message)."
         await talk(chat, "on the phone")
         assert chat.gateway.model.texts()[0].startswith("user: from the terminal")
 
@@ -452,7 +452,7 @@ async def test_the_owner_goes_on_with_a_local_conversation(tmp_path: Path) -> No
 @pytest.mark.asyncio
 async def test_where_things_are_is_told_in_the_window_only(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        title = "The provider “nobody” is not known."
+        title = "The provider “nobody” is unknown."
         assert await chat.tell("/model x --provider nobody") == title
         told = await chat.gateway.say("/model x --provider nobody")
         assert told.reply == f"{title} It is not in /secret/config.yaml."
@@ -462,33 +462,33 @@ async def test_where_things_are_is_told_in_the_window_only(tmp_path: Path) -> No
 async def test_model(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
         told = await chat.tell("/model")
-        assert told.startswith("scripted answers, at test.")
+        assert told.startswith("scripted at test answers.")
         await talk(chat, "one")
-        assert "big answers from your next message on, at test." in await chat.tell("/model big")
-        assert "This session has a model of its own." in await chat.tell("/model")
+        assert "From your next message on, big at test answers" in await chat.tell("/model big")
+        assert "It was chosen for this session." in await chat.tell("/model")
         assert chat.gateway.runner._session_model_overrides[KEY] == {"model": "big"}
         made = len(chat.gateway.factory.made)
         await talk(chat, "two")
         assert len(chat.gateway.factory.made) == made + 1
 
         for bad in ("a b", "--provider x", "--provider", "x" * 201):
-            assert "That is no model." in await chat.tell(f"/model {bad}")
+            assert "This is not a model." in await chat.tell(f"/model {bad}")
         for later in ("--global x", "x --once", "--refresh"):
-            assert "is not there yet." in await chat.tell(f"/model {later}")
-        assert "not known" in await chat.tell("/model x --provider nobody")
+            assert "is not supported yet." in await chat.tell(f"/model {later}")
+        assert "unknown" in await chat.tell("/model x --provider nobody")
         assert chat.gateway.runner._session_model_overrides[KEY] == {"model": "big"}
         assert "at openrouter" in await chat.tell("/model a/b --provider openrouter")
 
-        assert "The model of the settings answers" in await chat.tell("/model default")
+        assert "the model in the settings answers" in await chat.tell("/model default")
         assert KEY not in chat.gateway.runner._session_model_overrides
         await talk(chat, "/model big", "/new")
-        assert "a model of its own" not in await chat.tell("/model")
+        assert "was chosen for this session" not in await chat.tell("/model")
 
 
 @pytest.mark.asyncio
 async def test_usage_reads_what_is_stored(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        assert "nothing was used" in await chat.tell("/usage")
+        assert "has not used the model" in await chat.tell("/usage")
         await talk(chat, "one")
         db = chat.gateway.db
         first = chat.session_id()
@@ -498,8 +498,8 @@ async def test_usage_reads_what_is_stored(tmp_path: Path) -> None:
         )  # fmt: skip
         chat.gateway.runner.parts.agents.evict(KEY)
         assert await chat.tell("/usage") == (
-            "This session: 2 calls of the model\n"
-            "1,200 tokens in and 5 from a cache, 34 out\n"
+            "This session: 2 model calls\n"
+            "1,200 tokens in and 5 from the cache, 34 out\n"
             "Costs: about 0.2500 US dollars"
         )
         db.end_session(first, "compression")
@@ -507,8 +507,8 @@ async def test_usage_reads_what_is_stored(tmp_path: Path) -> None:
         db.append_message("tip", "user", "summary")
         db.update_token_counts("tip", input_tokens=10, output_tokens=1, api_call_count=1)
         both = await chat.tell("/usage")
-        assert "This session: 3 calls of the model\n1,210 tokens in" in both
-        assert "Since it was last shortened: 1 call of the model\n10 tokens in, 1 out" in both
+        assert "This session: 3 model calls\n1,210 tokens in" in both
+        assert "Since the last compression: 1 model call\n10 tokens in, 1 out" in both
 
 
 @pytest.mark.asyncio
@@ -526,16 +526,16 @@ async def test_usage_by_model_and_a_chain_is_one_session(tmp_path: Path) -> None
         db.update_token_counts("tip", 10, 1, cost_status="unknown", **dear)
         db.record_auxiliary_usage("tip", "compression", model="small`s", input_tokens=90)
         told = await chat.tell("/usage")
-        assert "This session: 2 calls of the model\n1,010 tokens in, 21 out" in told
+        assert "This session: 2 model calls\n1,010 tokens in, 21 out" in told
         assert "Costs: at least 0.5000 US dollars" in told
-        assert "Costs: not known" in told.partition("Since it was last shortened")[2]
+        assert "Costs: unknown" in told.partition("Since the last compression")[2]
         assert (
             "**By model**\n"
             "- dear at openrouter: 2 calls, 1,010 tokens in, 21 out, at least 0.5000 US dollars\n"
-            "- small's for summaries: 1 call, 90 tokens in, 0 out, costs not known"
+            "- small's for summaries: 1 call, 90 tokens in, 0 out, costs unknown"
         ) in told
         told = await chat.tell("/status")
-        assert "- Begun 2 h ago, last active just now" in told
+        assert "- Started 2 h ago, last active just now" in told
         assert "- 1,031 tokens used" in told
 
 
@@ -543,15 +543,15 @@ async def test_usage_by_model_and_a_chain_is_one_session(tmp_path: Path) -> None
 async def test_status(tmp_path: Path) -> None:
     clock = MovableClock()
     async with command_gateway(tmp_path, clock=clock) as chat:
-        assert "Nothing has been said here yet." in await chat.tell("/status")
+        assert "There are no messages in this session yet." in await chat.tell("/status")
         await talk(chat, "one", "/title Trip")
         clock.advance(7200)
         assert await chat.tell("/status") == (
             f"- Session {chat.session_id()}, “Trip”\n"
-            "- Begun 2 h ago, last active 2 h ago, 2 messages\n"
+            "- Started 2 h ago, last active 2 h ago, 2 messages\n"
             "- Model: scripted\n"
             "- 0 tokens used\n"
-            "- Nothing is being written.\n"
+            "- No reply is being written.\n"
             "- Platforms: discord connected, telegram connected"
         )
 
@@ -564,7 +564,7 @@ async def test_commands_page_by_page(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
         first, last = await chat.tell("/commands"), await chat.tell("/commands 3")
         assert "page 1 of 3" in first
-        assert "/commands 2 shows more." in first
+        assert "/commands 2 shows the next page." in first
         assert "/version" in last
         for bad in ("0", "4", "x", "-1"):
             assert "There is no such page." in await chat.tell(f"/commands {bad}")
@@ -574,7 +574,7 @@ async def test_commands_page_by_page(tmp_path: Path) -> None:
 async def test_profile_and_version(tmp_path: Path) -> None:
     async with command_gateway(tmp_path, config=with_telegram()) as chat:
         assert await chat.tell("/profile") == (
-            f"The profile “work” answers here.\nIts folder is {tmp_path}."
+            f"This chat uses the profile “work”.\nIts folder is {tmp_path}."
         )
         group = await chat.tell("/profile", chat_type="group", chat_id="g")
         assert str(tmp_path) not in group
@@ -585,23 +585,23 @@ async def test_profile_and_version(tmp_path: Path) -> None:
 async def test_platform(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
         assert await chat.tell("/platform") == "- discord: connected\n- telegram: connected"
-        assert "discord is paused until" in await chat.tell("/platform pause Discord")
+        assert "discord is paused. To resume it, send" in await chat.tell("/platform pause Discord")
         assert "discord: paused" in await chat.tell("/platform list")
         assert await chat.tell("/platform resume discord") == "discord is connected again."
         assert "not served here" in await chat.tell("/platform pause nowhere")
-        assert "the platform you write on" in await chat.tell("/platform pause telegram")
+        assert "writing on this platform" in await chat.tell("/platform pause telegram")
         for bad in ("pause", "resume ", "frob discord", "x"):
-            assert "That is not clear." in await chat.tell(f"/platform {bad}")
+            assert "This cannot be parsed." in await chat.tell(f"/platform {bad}")
         assert chat.platforms.paused == []
 
 
 @pytest.mark.asyncio
 async def test_restart(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        assert "starts anew" in await chat.tell("/restart")
+        assert "restarts" in await chat.tell("/restart")
         await until(lambda: chat.restarts == [True])
         chat.gateway.runner.state.restart_handler = None
-        assert "cannot be started anew from here" in await chat.tell("/restart")
+        assert "cannot be restarted from here" in await chat.tell("/restart")
 
 
 @pytest.mark.asyncio
@@ -647,7 +647,7 @@ async def test_the_window_shows_the_answer_and_stores_nothing(tmp_path: Path) ->
         assert after.session_id == finished.session_id
         assert gateway.model.texts() == ["user: hello"]
         undone = await gateway.say("/undo", after.session_id)
-        assert "Taken back: 1 message of yours" in undone.reply
+        assert "Removed 1 message of yours" in undone.reply
         assert gateway.rows(after.session_id) == []
 
 
@@ -658,12 +658,12 @@ async def test_what_makes_no_sense_in_the_window_says_what_to_do_instead(tmp_pat
         for command, words in {
             "/new": "choose New chat",
             "/resume": "in the list on the left",
-            "/restart": "a page of their own",
-            "/platform": "a page of their own",
+            "/restart": "their own page",
+            "/platform": "their own page",
             "/sethome": "messaging platform",
-            "/whoami": "the person at this machine",
+            "/whoami": "the owner of this computer",
             "/nonsense": "There is no command /nonsense.",
-            "/branch Copy": "You find it in the list.",
+            "/branch Copy": "You can find it in the list.",
         }.items():
             assert words in (await chat.gateway.say(command, session_id)).reply
         retried = await chat.gateway.say("/retry", session_id)
@@ -698,7 +698,7 @@ async def test_what_all_conversations_used(tmp_path: Path) -> None:
         assert "**The last 7 days**\n1 session, 2 messages" in told
         assert "telegram" in told
         for bad in ("0", "x", "-3", "99999", "²"):
-            assert "That is no number of days." in await chat.tell(f"/insights {bad}")
+            assert "This is not a valid number of days." in await chat.tell(f"/insights {bad}")
 
 
 @pytest.mark.asyncio
@@ -710,24 +710,26 @@ async def test_memory_is_shown_approved_and_forgotten(tmp_path: Path) -> None:
         assert "(9 of 1,375 characters, 0 %)" in told
         [tea] = store.entries("user")
         assert f"`{tea.id}` Likes tea" in told
-        assert await chat.tell("/memory pending") == "No change waits for your word."
+        assert await chat.tell("/memory pending") == "No changes are waiting for your approval."
         waiting = store.stage("replace", "user", "Likes coffee", "tea", now=chat_time(chat))
         told = await chat.tell("/memory pending")
-        assert f"`{waiting.id}` replace of you: Likes coffee (in place of “tea”) (just now)" in told
+        assert f"`{waiting.id}` replace about you: Likes coffee (replaces “tea”) (just now)" in told
         assert "1 change waiting" in await chat.tell("/memory")
-        assert "No change of that name" in await chat.tell("/memory approve ffff")
+        assert "There is no pending change with this name" in await chat.tell(
+            "/memory approve ffff"
+        )
         assert "Remembered: Likes coffee" in await chat.tell(f"/memory approve {waiting.id}")
         store.stage("add", "memory", "a", "", now=1.0)
         assert "Not remembered: a" in await chat.tell("/memory reject all")
-        assert "No change waits" in await chat.tell("/memory reject all")
+        assert "No changes are waiting" in await chat.tell("/memory reject all")
         [coffee] = store.entries("user")
         told = await chat.tell("/memory forget coffee")
         assert f"forget {coffee.id} yes" in told
         assert store.entries("user") == (coffee,)
         assert "Forgotten: Likes coffee" in await chat.tell(f"/memory forget {coffee.id} yes")
         assert store.entries("user") == ()
-        assert "You may not switch this." in await chat.tell("/memory approval on")
-        assert "nothing that can be done" in await chat.tell("/memory dance")
+        assert "You cannot change this." in await chat.tell("/memory approval on")
+        assert "subcommand does not exist" in await chat.tell("/memory dance")
         assert "Which change?" in await chat.tell("/memory approve")
         group = await chat.tell("/memory", chat_type="group", chat_id="g")
         assert "not shown here" in group

@@ -41,7 +41,7 @@ async def test_the_next_message_is_the_answer(tmp_path: Path, said: str, answer:
         await ask(stage)
         assert stage.chat.texts("c1")[-1] == (
             "Which port?\n1. 80\n2. 443\n\n"
-            "Answer with a number, or in your own words; /stop ends what I am doing."
+            "Answer with a number, or in your own words; to stop me, send /stop."
         )
         stage.chat.say(said, chat="c1", user="u1")
         assert (await told(stage))["user_response"] == answer
@@ -54,7 +54,7 @@ async def test_without_choices(tmp_path: Path) -> None:
     async with host_stage(tmp_path) as stage:
         await stage.host.start()
         await ask(stage, choices=[])
-        assert "Answer with your next message; /stop" in stage.chat.texts("c1")[-1]
+        assert "Answer with your next message; to stop me, send /stop" in stage.chat.texts("c1")[-1]
         stage.chat.say("/usr/bin is a path", chat="c1", user="u1")
         assert (await told(stage))["user_response"] == "/usr/bin is a path"
 
@@ -110,8 +110,8 @@ async def test_silence_is_told(tmp_path: Path) -> None:
     async with host_stage(tmp_path, config={"agent": {"clarify_timeout": 1}}) as stage:
         await stage.host.start()
         await ask(stage)
-        assert "Nobody answered in time" in (await told(stage))["note"]
-        assert any("go on without" in each for each in stage.chat.texts("c1"))
+        assert "No answer in time" in (await told(stage))["note"]
+        assert any("continue without" in each for each in stage.chat.texts("c1"))
 
 
 async def test_answered_in_the_window_instead(tmp_path: Path) -> None:

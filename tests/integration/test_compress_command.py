@@ -59,7 +59,7 @@ async def test_in_place(tmp_path: Path) -> None:
     async with chat_with_model(tmp_path, model) as chat:
         session_id = chat.session_id()
         answer = await chat.tell("/compress the numbers")
-        assert "A summary stands for" in answer
+        assert "A summary now replaces" in answer
         assert "the numbers" in str(model.summaries[0].messages)
         assert chat.session_id() == session_id
         assert 4 < len(chat.texts()) < 30
@@ -74,7 +74,7 @@ async def test_the_chat_follows_a_rotation(tmp_path: Path) -> None:
     rotating = CompressionSettings(in_place=False)
     async with chat_with_model(tmp_path, NarrowModel(), rotating) as chat:
         old = chat.session_id()
-        assert "A summary stands for" in await chat.tell("/compact")
+        assert "A summary now replaces" in await chat.tell("/compact")
         new = chat.session_id()
         assert new != old
         await chat.tell("and on")
@@ -93,7 +93,7 @@ async def test_a_preview_and_here(tmp_path: Path) -> None:
         assert "Nothing was changed" in await chat.tell("/compress --preview here 3")
         assert chat.texts() == before
         assert not model.summaries
-        assert "A summary stands for" in await chat.tell("/compress here 3")
+        assert "A summary now replaces" in await chat.tell("/compress here 3")
         assert chat.texts()[-6:] == before[-6:]
         assert "number of exchanges" in await chat.tell("/compress here 0")
 
@@ -108,7 +108,7 @@ async def test_no_success_is_claimed_when_nothing_could_be_written(tmp_path: Pat
         )
         chat.gateway.db._execute_write(lambda conn: conn.execute(trigger))
         answer = await chat.tell("/compress")
-        assert "A summary stands for" not in answer
+        assert "A summary now replaces" not in answer
         assert chat.texts() == before
         chat.gateway.db._execute_write(lambda conn: conn.execute("DROP TRIGGER full"))
         assert chat.gateway.db.get_compression_lock_holder(chat.session_id()) is None
@@ -120,7 +120,7 @@ async def test_why_it_was_not_done_is_said(tmp_path: Path) -> None:
         assert "A summary" not in await chat.tell("/compress")
         assert chat.gateway.db.get_compression_failure_cooldown(chat.session_id()) is None
         chat.gateway.db.try_acquire_compression_lock(chat.session_id(), "pid=1")
-        assert "shortened already" in await chat.tell("/compress")
+        assert "already being compressed" in await chat.tell("/compress")
         await chat.tell("/new")
         await chat.tell("hello")
         assert "too short" in await chat.tell("/compress")
@@ -141,8 +141,8 @@ async def test_what_stops_it_does_not_wait_behind_it(tmp_path: Path) -> None:
         await asyncio.to_thread(asked.wait, 20)
         assert not shortening.done()
         assert await chat.tell("/stop") == ""
-        assert await shortening == "Stopped. The session is as it was."
+        assert await shortening == "Stopped. The session was not changed."
         may_go_on.set()
         assert len(chat.gateway.rows(chat.session_id())) == 40
         assert chat.gateway.runner.chats.view("long_command") == {}
-        assert "Nothing is being written here." in await chat.tell("/stop")
+        assert "No reply is being written here." in await chat.tell("/stop")

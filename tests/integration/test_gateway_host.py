@@ -254,8 +254,8 @@ async def test_a_tool_that_asks_for_quiet_gets_it(tmp_path: Path) -> None:
         stage.chat.say("hello", chat="c1", user="u1")
         await stage.until(lambda: stage.chat.texts("c1"))
 
-        assert "No new messages" in stage.chat.texts("c1")[0]
-        assert "No new messages" in stage.host.status.detail
+        assert "New messages are not accepted" in stage.chat.texts("c1")[0]
+        assert "New messages are not accepted" in stage.host.status.detail
         assert stage.model.requests == []
         stage.home.joinpath(".drain_request.json").unlink()
         await stage.until(lambda: stage.file(STATE_FILE)["gateway_state"] == "running")
@@ -373,7 +373,7 @@ async def test_a_home_that_goes_away_is_left_and_not_made_again(tmp_path: Path) 
 
         status = await stage.reach("stopped")
 
-        assert status.detail == "The home is gone."
+        assert status.detail == "The home no longer exists."
         await stage.host.start()
         assert stage.host.status.refusal is not None
         assert not stage.home.exists()

@@ -25,7 +25,7 @@ async def test_commands_reach_the_host_and_restart_it(tmp_path: Path) -> None:
         await stage.host.start()
         assert "telegram connected" in await ask(stage, "/status")
         assert "fake-model answers" in await ask(stage, "/model")
-        assert "starts anew" in await ask(stage, "/restart")
+        assert "restarts" in await ask(stage, "/restart")
         await stage.until(lambda: stage.words()[-3:] == ["stopping", "starting", "running"])
         assert "fake-model answers" in await ask(stage, "/model")
         assert stage.model.requests == []
@@ -58,7 +58,7 @@ async def test_a_home_open_to_everybody_by_mistake_is_not_hosted(tmp_path: Path)
         await stage.host.start()
         refusal = stage.host.status.refusal
         assert refusal is not None
-        assert refusal.title == "Everybody could write to the assistant."
+        assert refusal.title == "Anyone could write to the assistant."
         assert not refusal.may_insist
 
 
@@ -90,7 +90,7 @@ async def test_a_chat_goes_on_in_its_conversation_before(tmp_path: Path) -> None
         await stage.until(lambda: not stage.host.status.running_turns)
         await stage.host.continue_in(key, before)
 
-        assert stage.chat.texts("c1")[-1].startswith("This chat goes on with the session")
+        assert stage.chat.texts("c1")[-1].startswith("This chat continues the previous session")
         assert store.peek_session_id(key) == before
         await ask(stage, "four")
         assert [m["content"] for m in stage.model.requests[-1].messages[-3:]][::2] == [

@@ -200,12 +200,12 @@ def test_reasoning_and_a_short_breath(tmp_path: Path, server: IndependentServer)
 @pytest.mark.parametrize(
     ("question", "title", "hint"),
     [
-        ("the locked door", "{host} refused the key.", "valid key"),
-        ("members only", "{host} refused the key.", "allows this model"),
+        ("the locked door", "{host} rejected the key.", "valid key"),
+        ("members only", "{host} rejected the key.", "allows this model"),
         ("an unknown model", "“gpt-4o” was not found.", ""),
         ("an empty purse", "The account at {host} has no credit left.", "Add credit"),
-        ("always busy", "{host} takes no more requests just now.", "3600 seconds"),
-        ("a power failure", "{host} has a problem of its own.", "Try again"),
+        ("always busy", "{host} does not accept requests right now.", "3600 seconds"),
+        ("a power failure", "{host} has an internal problem.", "Try again"),
     ],
 )
 def test_refused(desk: Desk, question: str, title: str, hint: str) -> None:
@@ -224,7 +224,7 @@ def test_refused(desk: Desk, question: str, title: str, hint: str) -> None:
 def test_another_key(desk: Desk) -> None:
     desk.configure("gpt-4o", "sk-of-somebody-else")
     result = desk.turn("who wrote faust?")
-    assert result["error_title"] == f"{desk.server.host} refused the key."
+    assert result["error_title"] == f"{desk.server.host} rejected the key."
     desk.configure("gpt-4o")
     desk.taken_up()
 
@@ -363,7 +363,7 @@ def test_as_a_program(tmp_path: Path, server: IndependentServer) -> None:
     assert (again.code, again.out) == (0, "You asked who wrote Faust.\n")
     refused = program.run("chat", "--resume", row["id"], "-q", "the locked door")
     assert refused.code == 1
-    assert refused.err.startswith(f"{server.host} refused the key.")
+    assert refused.err.startswith(f"{server.host} rejected the key.")
     assert KEY not in refused.err
     last = program.run("chat", "--resume", row["id"], "-q", "go on please")
     assert (last.code, last.out) == (0, "Going on.\n")

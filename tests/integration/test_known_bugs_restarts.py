@@ -12,7 +12,7 @@ from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.gateway.access.refusals import closing
 from hermes_desktop.gateway.config.gateway_config import SessionResetPolicy
 from hermes_desktop.gateway.delivery.resume_after_restart import PROMPT, SEND_AGAIN
-from hermes_desktop.gateway.delivery.sending import SendingManners
+from hermes_desktop.gateway.delivery.sending import SendPolicy
 from hermes_desktop.gateway.runner.state import MAX_TURNS
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.state import SessionDB
@@ -154,9 +154,9 @@ async def no_pause(_: float) -> None:
 @pytest.mark.asyncio
 async def test_a_refusal_arrives_although_the_platform_is_gone(tmp_path: Path) -> None:
     """A message that met a busy chat while we left was refused with words that nobody was owed."""
-    hasty = SendingManners(pause=no_pause, send_timeout_s=2.0, jitter=lambda: 0.0)
+    hasty = SendPolicy(pause=no_pause, send_timeout_s=2.0, jitter=lambda: 0.0)
     async with chat_server() as chat:
-        async with socket_gateway(tmp_path, chat.port, manners=hasty) as gateway:
+        async with socket_gateway(tmp_path, chat.port, send_policy=hasty) as gateway:
             gateway.model.hold.clear()
             chat.say("long")
             await until(gateway.model.asked.is_set)

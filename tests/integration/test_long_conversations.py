@@ -13,7 +13,11 @@ import pytest
 from hermes_desktop.agent.compression.compression_plan import is_summary
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
 from hermes_desktop.agent.compression.compression_turn import ContextLimiter
-from hermes_desktop.agent.compression.context_compression import COOLDOWN_S, Compactor, Wish
+from hermes_desktop.agent.compression.context_compression import (
+    COOLDOWN_S,
+    CompactionRequest,
+    Compactor,
+)
 from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
@@ -221,7 +225,10 @@ def test_passes_in_vain_come_to_an_end(db: SessionDB, stage: Stage) -> None:
         care = stage.care(server.base_url)
         for _ in range(2):
             assert not care.is_blocked(SID)
-            assert care.shorten(SID, Wish("threshold"), threading.Event()).kind == "nothing"
+            assert (
+                care.shorten(SID, CompactionRequest("threshold"), threading.Event()).kind
+                == "nothing"
+            )
         assert care.is_blocked(SID)
         assert not care.is_blocked("another")
     assert len(db.get_messages(SID)) == 30
@@ -234,7 +241,7 @@ def test_the_auxiliary_model_is_asked_first_and_the_main_one_after_it(
     main, other = NarrowModel(), NarrowModel(summary=None)
     with main.serve() as server, other.serve() as side:
         care = stage.care(server.base_url, auxiliary=provider_at(side.base_url))
-        assert care.shorten(SID, Wish("by_hand"), threading.Event()).kind == "done"
+        assert care.shorten(SID, CompactionRequest("by_hand"), threading.Event()).kind == "done"
     assert len(other.summaries) == 1
     usage = db.read(
         lambda conn: conn.execute("SELECT task, api_call_count FROM session_model_usage").fetchall()
@@ -250,7 +257,7 @@ def test_cancelled_in_the_middle_nothing_is_changed(db: SessionDB, stage: Stage)
     cancel = threading.Event()
     cancel.set()
     with NarrowModel().serve() as server:
-        done = stage.care(server.base_url).shorten(SID, Wish("by_hand"), cancel)
+        done = stage.care(server.base_url).shorten(SID, CompactionRequest("by_hand"), cancel)
     assert done.kind == "cancelled"
     assert len(db.get_messages(SID)) == 120
     assert db.get_compression_lock_holder(SID) is None
@@ -272,7 +279,7 @@ def test_what_others_say_during_a_summary_is_not_lost(
     with model.serve() as server:
         server.responder = answer
         care = stage.care(server.base_url, CompressionSettings(in_place=in_place))
-        done = care.shorten(SID, Wish("by_hand"), threading.Event())
+        done = care.shorten(SID, CompactionRequest("by_hand"), threading.Event())
     assert done.kind == "done"
     assert db.get_messages(done.session_id)[-1]["content"] == "said meanwhile"
 
@@ -284,7 +291,7 @@ def test_who_comes_too_late_follows(db: SessionDB, stage: Stage) -> None:
         late = stage.agent(server.base_url, ROTATING)
         late.bind(SID, db.get_messages_as_conversation(SID))
         care = stage.care(server.base_url, ROTATING)
-        done = care.shorten(SID, Wish("by_hand"), threading.Event())
+        done = care.shorten(SID, CompactionRequest("by_hand"), threading.Event())
         assert done.session_id != SID
         asked = len(model.summaries)
         result = late.run_conversation("And now?")
@@ -298,7 +305,9 @@ def test_while_somebody_else_compresses_nothing_is_done(db: SessionDB, stage: St
     filled(db, 120)
     assert db.try_acquire_compression_lock(SID, "pid=1:somebody")
     with NarrowModel().serve() as server:
-        done = stage.care(server.base_url).shorten(SID, Wish("by_hand"), threading.Event())
+        done = stage.care(server.base_url).shorten(
+            SID, CompactionRequest("by_hand"), threading.Event()
+        )
     assert (done.kind, done.session_id) == ("busy", SID)
     assert db.get_compression_lock_holder(SID) == "pid=1:somebody"
 
@@ -335,7 +344,7 @@ def test_nothing_of_what_was_said_is_logged(
     caplog.set_level(logging.DEBUG, "hermes_desktop")
     filled(db, 120)
     with NarrowModel().serve() as server:
-        stage.care(server.base_url).shorten(SID, Wish("by_hand"), threading.Event())
+        stage.care(server.base_url).shorten(SID, CompactionRequest("by_hand"), threading.Event())
     assert "number 5" not in caplog.text
 
 
@@ -345,7 +354,7 @@ def test_who_comes_too_late_in_place_reads_what_the_other_made(db: SessionDB, st
     with model.serve() as server:
         late = stage.agent(server.base_url)
         late.bind(SID, db.get_messages_as_conversation(SID))
-        stage.care(server.base_url).shorten(SID, Wish("by_hand"), threading.Event())
+        stage.care(server.base_url).shorten(SID, CompactionRequest("by_hand"), threading.Event())
         asked, left = len(model.summaries), len(db.get_messages(SID))
         assert late.run_conversation("And now?")["completed"]
     assert len(model.summaries) == asked

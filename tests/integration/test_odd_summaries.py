@@ -10,7 +10,11 @@ import pytest
 
 from hermes_desktop.agent.compression.compression_plan import is_summary
 from hermes_desktop.agent.compression.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression.context_compression import CompactionResult, Compactor, Wish
+from hermes_desktop.agent.compression.context_compression import (
+    CompactionRequest,
+    CompactionResult,
+    Compactor,
+)
 from hermes_desktop.agent.context_length import ContextWindows
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
@@ -39,7 +43,11 @@ def db(tmp_path: Path) -> Iterator[SessionDB]:
 
 
 def shortened(
-    db: SessionDB, answer: Callable[[Recorded], Reply], wish: Wish, *, in_place: bool = True
+    db: SessionDB,
+    answer: Callable[[Recorded], Reply],
+    wish: CompactionRequest,
+    *,
+    in_place: bool = True,
 ) -> CompactionResult:
     with ModelServer(responder=answer) as server:
         choice = ModelChoice("m", server.base_url, None, "custom", "a test", "openai", 10_000)
@@ -72,7 +80,7 @@ ODD: dict[str, Callable[[Recorded], Reply]] = {
 @pytest.mark.parametrize("why", ["threshold", "by_hand"])
 def test_what_is_no_summary_changes_nothing(db: SessionDB, name: str, why: Any) -> None:
     before = db.get_messages(SID)
-    done = shortened(db, ODD[name], Wish(why))
+    done = shortened(db, ODD[name], CompactionRequest(why))
     assert (done.kind, done.session_id) == ("failed", SID)
     assert done.error is not None
     assert done.error.title
@@ -84,7 +92,7 @@ def test_what_is_no_summary_changes_nothing(db: SessionDB, name: str, why: Any) 
 
 @pytest.mark.parametrize("name", ODD)
 def test_after_a_refusal_it_is_done_without_a_model(db: SessionDB, name: str) -> None:
-    done = shortened(db, ODD[name], Wish("overflow"))
+    done = shortened(db, ODD[name], CompactionRequest("overflow"))
     assert (done.kind, done.without_model) == ("done", True)
     told = db.get_messages_as_conversation(SID)
     assert sum(map(is_summary, told)) == 1
@@ -97,7 +105,7 @@ def test_one_that_is_longer_than_what_it_stands_for_is_cut_or_not_taken(
     db: SessionDB, words: str
 ) -> None:
     before = db.get_messages(SID)
-    done = shortened(db, lambda _: text([words]), Wish("threshold"))
+    done = shortened(db, lambda _: text([words]), CompactionRequest("threshold"))
     if done.kind == "nothing":
         assert db.get_messages(SID) == before
         return
@@ -112,7 +120,9 @@ def test_one_that_is_longer_than_what_it_stands_for_is_cut_or_not_taken(
 def test_what_strangers_had_it_write_stays_within_its_frame(
     db: SessionDB, *, in_place: bool
 ) -> None:
-    done = shortened(db, lambda _: text([INJECTED]), Wish("by_hand"), in_place=in_place)
+    done = shortened(
+        db, lambda _: text([INJECTED]), CompactionRequest("by_hand"), in_place=in_place
+    )
     assert done.kind == "done"
     told = db.get_messages_as_conversation(done.session_id)
     (summary,) = [str(row["content"]) for row in told if is_summary(row)]
@@ -139,7 +149,7 @@ def test_one_that_never_ends_is_broken_off_when_it_is_wished(db: SessionDB) -> N
             clock=SystemClock(),
         )
         began = time.monotonic()
-        done = care.shorten(SID, Wish("by_hand"), stop)
+        done = care.shorten(SID, CompactionRequest("by_hand"), stop)
         assert time.monotonic() - began < 20
         care.close()
     assert done.kind == "cancelled"

@@ -88,7 +88,7 @@ def test_nothing_runs_that_was_not_agreed_to(tmp_path: Path) -> None:
         "plugin:moved": ("warning", "Changed: its place."),
     }
     assert "The plugin “known” was changed since it was enabled" in notices[0].title
-    assert notices[0].hint == "Look at it with `hermes-desktop plugins enable known`."
+    assert notices[0].hint == "Review it with `hermes-desktop plugins enable known`."
 
 
 def test_what_runs_is_what_was_read_not_what_lies_there_later(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_one_that_fails_or_never_begins_takes_nobody_with_it(
             "half": "OSError: no disk at all",
             "leaves": "SystemExit: 3",
             "nothing": "TypeError: it has no register(ctx)",
-            "sleeper": "It took longer than 1 s to begin.",
+            "sleeper": "It took longer than 1 s to load.",
         }
         assert {each.key for each in notices} == {f"plugin:{key}" for key in done} - {"plugin:good"}
         import hermes_desktop
@@ -188,7 +188,7 @@ def test_modules_of_the_other_program_are_named_without_running_anything(tmp_pat
     found = entries(tmp_path)
     assert found["a"].reason == "It needs hermes_state, which is not part of this program."
     assert (found["c"].standing, found["c"].later) == ("not enabled", ("run_agent",))
-    assert found["d"].reason.startswith("__init__.py is no Python that runs here")
+    assert found["d"].reason.startswith("__init__.py is not Python code that runs here")
     assert found["e"].reason == "It needs .lost, which is not part of this program."
     assert not (tmp_path / "ran").exists()
 
@@ -202,7 +202,7 @@ def test_what_is_written_to_hurt_whoever_only_looks_is_named(tmp_path: Path) -> 
     found = entries(tmp_path)
 
     assert found["deep"].standing == "not usable"
-    assert "no Python that runs here" in found["deep"].reason
+    assert "not Python code that runs here" in found["deep"].reason
     assert (found["bomb"].version, found["bomb"].hooks) == ("", ("on_session_end",))
 
 

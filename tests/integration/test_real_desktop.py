@@ -86,5 +86,5 @@ def test_a_screen_that_goes_away_ends_the_program_without_a_fright(desktop: Real
     desktop.processes[0].terminate()  # the X server
     assert program.wait(60) == 1
     told = (desktop.folder / "program.log").read_text(encoding="utf-8")
-    assert told == "" or told.startswith("The screen went away.")
-    assert told.count("The screen went away.") <= 1
+    assert told == "" or told.startswith("The display was lost.")
+    assert told.count("The display was lost.") <= 1

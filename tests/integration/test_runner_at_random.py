@@ -120,7 +120,7 @@ def check(
     gateway: RunningGateway, storm: Storm, results: list[object], seed: str, ending: str
 ) -> None:
     wrong = [each for each in results if isinstance(each, Exception)]
-    refused = sum("not taken" in str(each) or "closing" in str(each) for each in wrong)
+    refused = sum("not accepted" in str(each) or "closing" in str(each) for each in wrong)
     assert len(wrong) == refused, (seed, wrong)
     ends = Counter(event.turn_id for event in gateway.of(TurnFinished))
     assert set(ends.values()) <= {1}, (seed, ends)

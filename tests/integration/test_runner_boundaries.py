@@ -90,7 +90,7 @@ async def test_a_title_that_is_taken_is_said_and_the_conversation_is_new_all_the
         first = session_of(gateway)
         reply = await gateway.runner._handle_reset_command(new("/new Tea"))
         assert "Session reset" in reply
-        assert "It has no name" in reply
+        assert "The title was not set" in reply
         assert session_of(gateway) != first
 
 
@@ -205,7 +205,7 @@ async def test_the_way_back_that_is_named_works(tmp_path: Path) -> None:
         with listening() as heard:
             answer = await gateway.telegram.receive(command.partition("send: ")[2])
         assert answer is not None
-        assert answer.startswith("We go on with")
+        assert answer.startswith("Continuing")
         assert session_of(gateway) == old
         assert heard.calls == []
         await gateway.telegram.receive("three")

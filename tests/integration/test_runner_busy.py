@@ -55,7 +55,7 @@ async def test_a_new_message_ends_the_running_turn_and_is_answered(tmp_path: Pat
         await second
         assert outcomes(gateway) == [("turn long", "stopped"), ("turn rather this", "done")]
         acknowledgement, reply = sent(gateway)
-        assert acknowledgement.startswith("I stop what I was doing")
+        assert acknowledgement.startswith("I will stop the current reply")
         assert reply == "reply 2"
         assert gateway.model.texts() == ["user: long\n\nrather this"]
 
@@ -100,7 +100,7 @@ async def test_a_reply_on_its_way_is_not_interrupted(tmp_path: Path) -> None:
         await until(lambda: bool(telegram.sent))
         telegram.takes.set()
         await asyncio.gather(first, second)
-        assert sent(gateway)[0].startswith("I answer this next")
+        assert sent(gateway)[0].startswith("I will answer this next")
         assert sent(gateway)[1:] == ["reply 1", "reply 2"]
 
 
@@ -120,8 +120,8 @@ async def test_messages_wait_in_order_and_get_one_turn_each(tmp_path: Path) -> N
         gateway.model.hold.set()
         await asyncio.gather(running, *waiting, late)
         first, second = sent(gateway)[:2]
-        assert first.startswith("I answer this next")
-        assert "3 before it (at work for 1 min)" in second
+        assert first.startswith("I will answer this next")
+        assert "3 before it (running for 1 min)" in second
         assert sent(gateway)[2:] == [f"reply {number}" for number in range(1, 6)]
         assert [turn_id for turn_id, _ in outcomes(gateway)] == [
             "turn long",
@@ -138,9 +138,9 @@ async def test_too_many_waiting_messages_are_refused_and_said_so(tmp_path: Path)
         await until(lambda: len(gateway.runner.chats.waiting.get(KEY, ())) == MAX_QUEUED)
         refused = await gateway.telegram.receive("one too many")
         assert refused is not None
-        assert "not taken" in refused
+        assert "not accepted" in refused
         assert "/stop" in refused
-        with pytest.raises(Exception, match="not taken"):
+        with pytest.raises(Exception, match="not accepted"):
             await gateway.runner.parts.queue.add(
                 MessageEvent("again", source=gateway.store._entries[KEY].origin)
             )
@@ -166,7 +166,7 @@ async def test_what_must_not_be_cut_in_two_is_not_interrupted(
             gateway.factory.made[0]._active_children = ["helper"]  # type: ignore[attr-defined]
         second = gateway.telegram.receive("two")
         await until(lambda: bool(gateway.telegram.sent))
-        assert sent(gateway)[0].startswith("I answer this next")
+        assert sent(gateway)[0].startswith("I will answer this next")
         gateway.model.hold.set()
         await asyncio.gather(running, second)
         assert [outcome for _, outcome in outcomes(gateway)] == ["done", "done"]
@@ -323,7 +323,7 @@ async def test_commands_come_before_the_turns_of_their_chat(tmp_path: Path) -> N
         assert await gateway.telegram.receive("/status") == "all is well"
         broken = await gateway.telegram.receive("/broken")
         assert broken is not None
-        assert "Something went wrong" in broken
+        assert "An internal error occurred" in broken
         gateway.model.hold.set()
         assert await running == "reply 1"
         assert gateway.model.texts() == ["user: hello"]
@@ -418,7 +418,7 @@ async def test_a_silent_turn_is_ended_and_the_chat_told_why(tmp_path: Path) -> N
         running = await busy(gateway)
         reply = await running
         assert reply is not None
-        assert reply.startswith("I stopped, because nothing happened any more.")
+        assert reply.startswith("I stopped because there was no more progress.")
         (finished,) = gateway.of(TurnFinished)
         assert (finished.outcome, finished.stored) == ("failed", True)
         gateway.model.hold.set()

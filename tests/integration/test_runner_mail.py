@@ -10,7 +10,7 @@ import pytest
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.delivery.delivery import MAYBE_TWICE
 from hermes_desktop.gateway.delivery.resume_after_restart import note_for
-from hermes_desktop.gateway.delivery.sending import SendingManners
+from hermes_desktop.gateway.delivery.sending import SendPolicy
 from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Owner
 from tests.fakes.socket_gateway import socket_gateway
 from tests.fakes.socket_platform import ChatServer, chat_server
@@ -21,14 +21,14 @@ async def no_pause(_: float) -> None:
     await asyncio.sleep(0.01)
 
 
-HASTY = SendingManners(pause=no_pause, send_timeout_s=2.0, jitter=lambda: 0.0)
+HASTY = SendPolicy(pause=no_pause, send_timeout_s=2.0, jitter=lambda: 0.0)
 
 
 def wait_long(seconds: float) -> Any:
     return asyncio.sleep(3600 if seconds >= 60 else 0.01)
 
 
-PATIENT = SendingManners(pause=wait_long, send_timeout_s=2.0, jitter=lambda: 0.0)
+PATIENT = SendPolicy(pause=wait_long, send_timeout_s=2.0, jitter=lambda: 0.0)
 
 
 @pytest.mark.asyncio
@@ -81,7 +81,7 @@ async def test_a_receipt_that_is_lost(tmp_path: Path) -> None:
     async with chat_server() as chat:
         chat.set(lose_receipts=1)
         async with socket_gateway(
-            tmp_path, chat.port, manners=PATIENT, send_timeout_s=0.1
+            tmp_path, chat.port, send_policy=PATIENT, send_timeout_s=0.1
         ) as gateway:
             chat.say("hello")
             await until(lambda: chat.texts() == ["reply 1"])
@@ -94,7 +94,10 @@ async def test_a_receipt_that_is_lost(tmp_path: Path) -> None:
 
 @pytest.mark.asyncio
 async def test_a_chat_that_is_busy_for_a_moment(tmp_path: Path) -> None:
-    async with chat_server() as chat, socket_gateway(tmp_path, chat.port, manners=HASTY) as gateway:
+    async with (
+        chat_server() as chat,
+        socket_gateway(tmp_path, chat.port, send_policy=HASTY) as gateway,
+    ):
         chat.refuse("rate_limited", retryable=True, retry_after=0.01)
         chat.say("hello")
         await until(lambda: chat.texts() == ["reply 1"] and gateway.is_idle)
@@ -228,13 +231,15 @@ async def test_whatever_goes_wrong_nothing_is_lost_or_doubled_without_a_word(
 ) -> None:
     """Drops, silence, lost receipts, refusals, repetitions and restarts, at random."""
     chance = random.Random(seed)
-    manners = SendingManners(pause=no_pause, send_timeout_s=1.0, jitter=lambda: 0.0, later_s=0.5)
+    send_policy = SendPolicy(pause=no_pause, send_timeout_s=1.0, jitter=lambda: 0.0, later_s=0.5)
     patience = {"expected_silence_s": 0.3, "send_timeout_s": 0.3}
     number = 0
     notices: list[Any] = []
     async with chat_server(tick_s=0.05) as chat:
         for _ in range(3):
-            async with socket_gateway(tmp_path, chat.port, manners=manners, **patience) as gateway:
+            async with socket_gateway(
+                tmp_path, chat.port, send_policy=send_policy, **patience
+            ) as gateway:
                 for _ in range(60):
                     if chance.random() < 0.5:
                         number += 1
@@ -245,7 +250,7 @@ async def test_whatever_goes_wrong_nothing_is_lost_or_doubled_without_a_word(
             notices += gateway.notices
         chat.set(silent=False, lose_receipts=0, twice=False)
         chat.refusals.clear()
-        async with socket_gateway(tmp_path, chat.port, manners=manners) as gateway:
+        async with socket_gateway(tmp_path, chat.port, send_policy=send_policy) as gateway:
             await until(lambda: not chat.pending and gateway.is_idle)
     assert number > 50
     told = " ".join(notice.detail for notice in [*notices, *gateway.notices])

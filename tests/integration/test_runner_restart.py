@@ -342,7 +342,7 @@ async def test_an_answer_that_was_cut_off_too_long_ago_begins_anew_where_chats_e
     ) as gateway:
         await gateway.telegram.receive("hello")
         assert gateway.store.peek_session_id(KEY) != old
-        assert "cut off by a restart too long" in sent(gateway)[0]
+        assert "a restart interrupted the last one too long" in sent(gateway)[0]
 
 
 @pytest.mark.asyncio

@@ -228,7 +228,7 @@ def test_the_file_vanishes(db: SessionDB, path: Path) -> None:
     path.unlink()
     with pytest.raises(StateUnavailableError) as caught:
         db.append_message("a", "user", "second")
-    assert "vanished" in caught.value.title
+    assert "missing" in caught.value.title
     assert not path.exists()
 
 

@@ -63,7 +63,7 @@ async def test_the_running_turn_is_told_behind_its_next_tool(
         chat.gateway.factory.kind = with_tools(stage)
         chat.gateway.model.calls.append((call("todo"),))
         running = await begun(chat)
-        assert await chat.tell("/steer rather tea") == "I take that into account while I work."
+        assert await chat.tell("/steer rather tea") == "I will take that into account in my reply."
         chat.gateway.model.hold.set()
         assert await running == "reply 2"
         assert [split_hints(each)[1] for each in results(chat)] == ["rather tea"]
@@ -89,14 +89,14 @@ async def test_idle_it_is_a_message_and_without_words_nothing(tmp_path: Path) ->
     async with command_gateway(tmp_path, hosted=True) as chat:
         assert await chat.tell("/steer hello") == "reply 1"
         assert chat.texts() == ["hello", "reply 1"]
-        assert "There is nothing to say." in (await chat.tell("/steer"))
+        assert "There is no message." in (await chat.tell("/steer"))
 
 
 @pytest.mark.asyncio
 async def test_an_agent_that_only_talks_answers_it_next(tmp_path: Path) -> None:
     async with command_gateway(tmp_path, hosted=True) as chat:
         running = await begun(chat)
-        assert "I answer this next." in await chat.tell("/steer rather tea")
+        assert "I will answer this next." in await chat.tell("/steer rather tea")
         chat.gateway.model.hold.set()
         await running
         await until(lambda: len(chat.gateway.of(TurnFinished)) == 2)
@@ -132,7 +132,7 @@ async def test_every_message_steers_where_that_is_set(tmp_path: Path, stage: Too
         session_id = gateway.store.peek_session_id(KEY) or ""
         tools = [text for role, text in gateway.rows(session_id) if role == "tool"]
         assert [split_hints(each)[1] for each in tools] == ["one\n\ntwo"]
-        assert gateway.telegram.sent[0][1].startswith("I take that into account")
+        assert gateway.telegram.sent[0][1].startswith("I will take that into account")
 
 
 @pytest.mark.asyncio
@@ -147,7 +147,7 @@ async def test_in_the_window_what_was_not_told_is_a_turn_of_its_own(
         await until(gateway.model.asked.is_set)
         [started] = gateway.of(TurnStarted)
         said = await gateway.say("/steer rather tea", started.session_id)
-        assert said.reply == "I take that into account while I work."
+        assert said.reply == "I will take that into account in my reply."
         gateway.model.hold.set()
         await gateway.desktop.wait(turn_id)
         await until(lambda: [e.prompt for e in gateway.of(TurnStarted)][-1] == "rather tea")
@@ -175,7 +175,7 @@ async def test_a_gateway_that_leaves_before_it_was_told_leaves_it_to_the_next(
             chat.say("long", id="m1")
             await until(gateway.model.asked.is_set)
             chat.say("rather tea", id="m2")
-            await until(lambda: "I take that into account" in "".join(chat.texts()))
+            await until(lambda: "I will take that into account" in "".join(chat.texts()))
             # Whoever kills us now leaves it in the inbox.
             assert "rather tea" in "".join(gateway.unsettled())
             await gateway.runner.stop(0.0, restart=True)

@@ -50,7 +50,7 @@ async def test_a_command_is_allowed_by_a_button(tmp_path: Path) -> None:
         await stage.until(lambda: len(telegram.called("answerCallbackQuery")) == 3)
         toasts = [each.get("text", "") for each in telegram.called("answerCallbackQuery")]
         assert toasts[1].startswith("Allowed once: rm -rf build")
-        assert "not any more" in toasts[2]
+        assert "no longer waiting" in toasts[2]
         assert len(stage.model.requests) == 2  # a pressed button is no message to the assistant
 
 

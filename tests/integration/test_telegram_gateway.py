@@ -194,7 +194,7 @@ async def test_another_poller_is_named(tmp_path: Path, telegram: BotApi) -> None
         async with telegram_stage(tmp_path, telegram.base_url, start=False) as stage:
             await stage.services.gateway.start()
             await stage.until(lambda: stage.health().state == "retrying")
-            assert "Another program asks for this bot's messages" in stage.health().detail
+            assert "Another program fetches the messages of this bot" in stage.health().detail
             await stage.until(lambda: stage.health().state == "fatal")
     finally:
         stop.set()

@@ -76,7 +76,7 @@ async def test_a_page_in_between_says_nothing_about_token_and_chats(
         for method in ("getMe", "deleteWebhook"):
             telegram.page(method, code)
             adapter = TelegramAdapter(config_of(telegram), AdapterContext(Platform.TELEGRAM))
-            with pytest.raises(OSError, match="Telegram does not answer"):
+            with pytest.raises(OSError, match="Telegram does not respond"):
                 await adapter.connect()
             await adapter.disconnect()
         telegram.page("getMe", code)
@@ -115,7 +115,7 @@ async def test_answers_that_make_no_sense_are_no_answers(answer: Any) -> None:
         assert (found.kind, found.name) == ("unreachable", "")
         telegram.answer("getMe", answer)
         adapter = TelegramAdapter(config_of(telegram), AdapterContext(Platform.TELEGRAM))
-        with pytest.raises(OSError, match="does not answer"):
+        with pytest.raises(OSError, match="does not respond"):
             await adapter.connect()
         await adapter.disconnect()
         async with connected(telegram) as (adapter, events):
@@ -141,7 +141,7 @@ async def test_a_very_long_pause_is_told_and_not_waited_for(tmp_path: Path) -> N
             )
         telegram.say("hello")
         await stage.until(lambda: stage.health().state != "connected")
-        await stage.until(lambda: "wants to be left for 43200 s" in stage.health().detail)
+        await stage.until(lambda: "requires a pause of 43200 s" in stage.health().detail)
         await stage.connected()
         await stage.until(telegram.texts)
 
@@ -234,7 +234,7 @@ async def test_what_cannot_be_read_is_answered_and_not_lost(tmp_path: Path) -> N
         telegram.say("", story={"id": 1, "chat": {"id": 42}})
         await stage.until(telegram.texts)
         prompt = stage.model.requests[0].messages[-1]["content"]
-        assert prompt == "[Something that cannot be read here: story]"
+        assert prompt == "[Content that cannot be read here: story]"
 
 
 async def test_a_part_that_makes_no_sense_does_not_take_the_words_with_it() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.two_processes, pytest.mark.slow]
 
-AGAIN = "♻️ This reply may have reached you before"
+AGAIN = "♻️ You may have received this reply before"
 STREAMING = {"enabled": True, "edit_interval": 0.1, "buffer_threshold": 4}
 
 

@@ -232,7 +232,7 @@ async def test_sends_that_surely_did_not_leave_may_be_tried_again() -> None:
             port, telegram.port = telegram.port, 1
             lost = TelegramAdapter(config_of(telegram), AdapterContext(Platform.TELEGRAM))
             telegram.port = port
-            with pytest.raises(OSError, match="does not answer"):
+            with pytest.raises(OSError, match="does not respond"):
                 await lost.connect()
             assert lost._api is not None
             result = await lost.send("42", "hello")

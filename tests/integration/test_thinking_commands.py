@@ -69,8 +69,8 @@ async def test_a_chat_chooses_and_takes_it_back(tmp_path: Path) -> None:
         await chat.tell("/new")
         await chat.tell("hello")
         assert asked[-1] == {}
-        assert "That is no level" in await chat.tell("/reasoning silly")
-        assert "may not change the settings" in await chat.tell("/reasoning low --global")
+        assert "This level does not exist" in await chat.tell("/reasoning silly")
+        assert "cannot change the settings" in await chat.tell("/reasoning low --global")
 
 
 @pytest.mark.asyncio
@@ -90,7 +90,7 @@ async def test_a_chat_sees_what_is_thought_if_it_wants(tmp_path: Path) -> None:
     async with command_gateway(tmp_path, hosted=True) as chat:
         chat.gateway.model.thoughts = ["Tea or ", "coffee?"]
         assert await chat.tell("hello") == "reply 1"
-        assert "stands above replies" in await chat.tell("/reasoning show")
+        assert "shown above replies" in await chat.tell("/reasoning show")
         assert await chat.tell("and?") == "💭 Tea or coffee?\n\nreply 2"
         assert chat.texts()[-1] == "reply 2"
         await chat.tell("/reasoning hide")
@@ -102,17 +102,17 @@ async def test_only_openai_answers_faster(tmp_path: Path) -> None:
     async with command_gateway(tmp_path, hosted=True) as chat:
         assert await chat.tell("/fast") == "Speed: normal."
         refused = await chat.tell("/fast fast")
-        assert "cannot be asked to answer faster here" in refused
+        assert "does not offer faster answers here" in refused
         assert "--provider openai" in refused
         await chat.tell("/model m --provider openai")
         assert "Speed: fast" in await chat.tell("/fast fast")
         assert await chat.tell("/fast status") == "Speed: fast."
         assert chat.gateway.runner.parts.reasoning.chosen(KEY) == {"service_tier": "fast"}
         await chat.tell("/model default")
-        assert "Speed: normal. Fast was chosen, but" in await chat.tell("/fast status")
+        assert "Speed: normal. You chose fast, but" in await chat.tell("/fast status")
         await chat.tell("/model m --provider openai")
         assert "Speed: normal" in await chat.tell("/fast normal")
-        assert "That is no speed" in await chat.tell("/fast furious")
+        assert "This speed does not exist" in await chat.tell("/fast furious")
 
 
 async def say(services: DesktopServices, text: str, session_id: str | None = None) -> TurnFinished:
@@ -137,7 +137,7 @@ async def test_in_the_window_on_a_real_wire_and_for_all(tmp_path: Path) -> None:
             sid = first.session_id
             assert "Thinking: high" in (await say(services, "/reasoning high", sid)).reply
             await say(services, "and now?", sid)
-            assert "folded above" in (await say(services, "/reasoning hide", sid)).reply
+            assert "collapsed above" in (await say(services, "/reasoning hide", sid)).reply
             told = await say(services, "/reasoning low --global", sid)
             assert "in all sessions" in told.reply
             await say(services, "once more", sid)
@@ -167,7 +167,7 @@ async def test_status_names_both_models_and_the_room(tmp_path: Path) -> None:
             await say(services, "/model other", sid)
             await say(services, "/reasoning low", sid)
             told = (await say(services, "/status", sid)).reply
-            assert "- Model: session: other, thinking low, settings: m\n" in told
+            assert "- Model: other, thinking low in this session, m in the settings\n" in told
             assert "Context: about" in (await say(services, "/usage", sid)).reply
         finally:
             await services.close()

@@ -108,8 +108,8 @@ def test_killed_while_the_summary_is_written_nothing_is_lost_and_it_can_be_done_
         assert db.get_compression_lock_holder(SID) is not None
         other = result_of(go(start(db.db_path, server.base_url, mode)))
         assert other[0] == "busy"
-        assert f"Another program (process {program.pid}) has been at it for" in other[2]
-        assert "If it was killed meanwhile, this waits 5 minutes at most." in other[2]
+        assert f"Another program (process {program.pid}) has been doing this for" in other[2]
+        assert "If it was killed, the wait ends after 5 minutes at most." in other[2]
         program.send_signal(signal.SIGKILL)
         program.communicate(timeout=60)
     assert db.get_compression_lock_holder(SID) is None

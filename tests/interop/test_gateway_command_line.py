@@ -105,7 +105,7 @@ def test_run_of_hermes_is_refused_and_replace_takes_over(
 
     with island.real_gateway("run", "--replace"):
         assert headless.ended() == 0
-        assert "Another gateway took the home over." in headless.said
+        assert "Another gateway took over this home." in headless.said
         real = wait_until(lambda: island.real_pid(but=headless.pid))
         found = status(island)
         assert (found["kind"], found["pid"], found["state"]) == ("hermes", real, "running")

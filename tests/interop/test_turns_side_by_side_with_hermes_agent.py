@@ -63,8 +63,8 @@ def test_chat_waits_for_a_running_turn_of_hermes(
     chat = Program(hermes.home).start("chat", "-q", "Ours?", "--resume", SID)
     assert chat.stderr is not None
     line = chat.stderr.readline().decode()
-    assert line.startswith("Waiting up to 5:00 min: “Theirs?” got its latest news")
-    assert f"(process {running.pid}) may be at it" in line
+    assert line.startswith("Waiting up to 5:00 min: “Theirs?” had activity")
+    assert f"(process {running.pid}) may still be answering" in line
     may.set()
     out, err = chat.communicate(timeout=60)
     assert chat.returncode == 0, err.decode()

@@ -34,7 +34,7 @@ async def test_failure_with_words_becomes_one_notice(slots, notices) -> None:
 @pytest.mark.asyncio
 async def test_bug_is_logged_and_told(slots, notices, caplog) -> None:
     await slots.start(_fail(ZeroDivisionError("1/0")), doing="Renaming the session")
-    assert notices[0].title == "Renaming the session did not work."
+    assert notices[0].title == "Renaming the session failed."
     assert "ZeroDivisionError" in caplog.text
 
 

@@ -22,8 +22,11 @@ def test_nothing_runs_and_nothing_more_is_said(parent) -> None:
 def test_what_would_end_with_the_program_is_named(parent) -> None:
     words = CloseDialog(parent, running=2, serving=True, beside=3).informativeText()
     assert "Quitting ends 3 background processes." in words
-    assert "Quitting stops the gateway: messages from platforms are no longer answered." in words
-    assert words.endswith("2 replies are running; quitting gives them 15 seconds to finish.")
+    assert (
+        "If you quit, the gateway stops and messages from platforms are no longer answered."
+        in words
+    )
+    assert words.endswith("2 replies are running; they have 15 seconds to finish when you quit.")
 
 
 def test_closing_ends_the_program_where_that_is_set(parent, qtbot) -> None:

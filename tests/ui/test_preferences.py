@@ -121,13 +121,13 @@ def test_a_platform_is_told_of_once_and_after_a_while(stage: Stage, qtbot: QtBot
 
 def test_what_is_not_wanted_is_not_told(stage: Stage) -> None:
     stage.news.asked("May it?", "rm")
-    stage.news.requested("Ann asks", "to be let in")
+    stage.news.requested("Ann asks", "requests access")
     assert (stage.chats, stage.told) == (
         [("May it?", "rm")],
-        [("Ann asks", "to be let in")],
+        [("Ann asks", "requests access")],
     )
     stage.change(notify_approvals=False, notify_requests=False, notify_platforms=False)
     stage.news.asked("May it?", "rm")
-    stage.news.requested("Ann asks", "to be let in")
+    stage.news.requested("Ann asks", "requests access")
     stage.platforms(("telegram", "fatal"))
     assert (len(stage.chats), len(stage.told)) == (1, 1)

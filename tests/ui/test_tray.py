@@ -157,8 +157,8 @@ def test_who_asks_to_be_let_in_needs_a_person(qtbot, tray) -> None:
     tray.show_status(GatewayStatusChanged("running"))
     tray.show_requests(2)
     assert tray.face.icon == "tray-attention"
-    assert tray.face.tooltip == "Hermes: gateway running\n2 people ask to be let in"
-    entry = next(a for a in tray.menu.actions() if "let in" in a.text())
+    assert tray.face.tooltip == "Hermes: gateway running\n2 people request access"
+    entry = next(a for a in tray.menu.actions() if "request access" in a.text())
     with qtbot.waitSignal(tray.platforms_wanted, timeout=60_000):
         entry.trigger()
     tray.show_requests(0)

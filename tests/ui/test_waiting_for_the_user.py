@@ -68,12 +68,12 @@ async def test_header_row_strip_and_line_say_that_it_waits(
 
         header, strip = window.page.header, window._status
         assert header.state.text() == "○ waits for your answer"
-        await stage.until(lambda: "Waits for your answer" in strip.text)
+        await stage.until(lambda: "Waiting for your answer" in strip.text)
         assert "Working" not in strip.text
         await stage.until(lambda: stage.row_text(WAITING_ROLE) is True)
-        assert str(stage.row_text()).endswith("waits for your answer")
+        assert str(stage.row_text()).endswith("waiting for your answer")
         await stage.until(lambda: [line.button.words.mark for line in stage.lines()] == ["asked"])
-        assert stage.lines()[0].button.words.end == "waits for your answer"
+        assert stage.lines()[0].button.words.end == "waiting for your answer"
         assert window.page.composer.stop_button.isVisible()
 
         (sheet.approval.buttons["once"] if tool is APPROVAL else sheet.question.buttons[0]).click()

@@ -33,7 +33,7 @@ async def test_an_answer_appears_and_goes_when_the_conversation_goes_on(
         stage.server.script(model_server.text("Second answer"))
         await stage.open(SESSION)
         helped = await stage.type_and_send("/help")
-        await stage.until(lambda: "take the last reply back" in stage.shown_text())
+        await stage.until(lambda: "discard the last reply" in stage.shown_text())
         assert "New chat" not in helped.reply
         assert stage.window.page.composer.text == ""
         assert stage.server.requests == []
@@ -48,9 +48,9 @@ async def test_an_answer_appears_and_goes_when_the_conversation_goes_on(
         ]
 
         await stage.type_and_send("/undo")
-        await stage.until(lambda: "Is that meant?" in stage.shown_text())
+        await stage.until(lambda: "To confirm," in stage.shown_text())
         await stage.type_and_send("once")
-        await stage.until(lambda: "Taken back: 1 message of yours" in stage.shown_text())
+        await stage.until(lambda: "Removed 1 message of yours" in stage.shown_text())
         await stage.until(lambda: "Second answer" not in stage.shown_text())
         assert "First answer" in stage.shown_text()
 
@@ -96,7 +96,7 @@ async def test_what_was_done_beside_a_conversation_is_offered_and_opened(
         stage.server.script(model_server.text("Tea is a drink."))
         await stage.open(SESSION)
         told = await stage.type_and_send("/background What is tea?")
-        assert "of which it knows nothing" in told.reply
+        assert "without the context of this one" in told.reply
         notices = stage.window._notices
         await stage.until(lambda: notices.current is not None and notices.current.action)
         assert notices.current.action == "Open session"

@@ -28,7 +28,7 @@ _OPENING = (
 _FRAME = (_OPENING, SUMMARY_END, SUMMARY_END[1:-1], SUMMARY_MARK, SUMMARY_MARK[1:-1])
 
 STEPS = "todo"
-"""The tool whose last list is kept verbatim beside a summary."""
+"""The tool whose last list is kept verbatim next to a summary."""
 _STEPS_AS_OF_THEN = "The list of steps as it stood then:"
 _MOST_STEPS = 6_000
 _SHORT = 400

@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.agent.compression.compression_plan import is_summary
 from hermes_desktop.agent.compression.compression_settings import MOST
-from hermes_desktop.agent.compression.context_compression import CompactionResult, Compactor, Wish
+from hermes_desktop.agent.compression.context_compression import (
+    CompactionRequest,
+    CompactionResult,
+    Compactor,
+)
 from hermes_desktop.agent.context_length import ENOUGH, estimate
 from hermes_desktop.agent.providers.base import Reply
 from hermes_desktop.agent.types import (
@@ -41,10 +45,10 @@ SMALL = 3_000
 """Below this many tokens the window is not determined: every model accepts them."""
 LEAST_MESSAGES = 4
 SMALL_WINDOW = (
-    "The server on this machine has loaded this model with room for {:,} tokens. With tools it "
-    "works well from {:,} on: have it loaded with more, or it will forget what was said."
+    "The server on this machine loaded this model with a context window of {:,} tokens. With "
+    "tools, {:,} or more are recommended; with less, the model forgets earlier messages."
 )
-SHORTENING = "Shortening the session, so that it fits what the model can be told…"
+SHORTENING = "Compressing the session so that it fits the context window of the model…"
 """Note shown while a summary is written."""
 
 
@@ -133,7 +137,7 @@ class ContextLimiter:
             self.exhausted = True
             return False
         self._tried = True
-        wish = Wish("overflow", seen=estimate(rounds.history))
+        wish = CompactionRequest("overflow", seen=estimate(rounds.history))
         done = self._shorten(rounds.turn.session_id, wish, rounds.turn.cancel)
         if not done.changed:
             self.exhausted = done.kind in {"nothing", "failed"}
@@ -180,7 +184,7 @@ class ContextLimiter:
         if self.care.is_blocked(session_id):
             return None
         self._seen = ("", 0, 0)
-        return self._shorten(session_id, Wish("hygiene", in_place=True), cancel)
+        return self._shorten(session_id, CompactionRequest("hygiene", in_place=True), cancel)
 
     def _is_full(self, session_id: str, messages: int, last_prompt_tokens: int) -> bool:
         if messages >= self.care.settings.most_messages:
@@ -218,14 +222,16 @@ class ContextLimiter:
         except HermesError as error:
             log.warning("Whether %s may be shortened is not known: %s", session_id, error.title)
             return None
-        wish = Wish("threshold", seen=estimate(history))
+        wish = CompactionRequest("threshold", seen=estimate(history))
         done = self._shorten(session_id, wish, cancel)
         log.info("%s had about %d tokens; shortening it: %s", session_id, size, done.kind)
         if done.changed:
             self._seen = ("", 0, 0)
         return done
 
-    def _shorten(self, session_id: str, wish: Wish, cancel: CancelSignal) -> CompactionResult:
+    def _shorten(
+        self, session_id: str, wish: CompactionRequest, cancel: CancelSignal
+    ) -> CompactionResult:
         """Compact the conversation, and notify the listener while that takes time."""
         told = threading.Event()
 
@@ -239,7 +245,7 @@ class ContextLimiter:
             if told.is_set():
                 self._tell(CallNote(""))
         if done.kind == "failed" and done.error is not None:
-            self._tell(CallNote(f"The session could not be shortened: {done.error.title}"))
+            self._tell(CallNote(f"The session could not be compressed: {done.error.title}"))
         elif done.kind == "done":
             self._tell_size(done.after, about=True)
         return done
@@ -269,7 +275,7 @@ class ContextLimiter:
         rounds.history[:] = self._store.get_messages_as_conversation(done.session_id)
 
 
-WAITING = "Another program is shortening this session; what you say waits for it…"
+WAITING = "Another program is compressing this session; your message waits until it has finished…"
 LONGEST_S = 150.0
 _LOOK_S = 0.2
 
@@ -331,7 +337,7 @@ def _say(tell: ToolListener | None, text: str) -> None:
 _KEPT = ("content", "api_content")
 
 
-def still_told(store: SessionDB, rounds: "ToolRounds") -> str:
+def restore_question(store: SessionDB, rounds: "ToolRounds") -> str:
     """Write the question once more if it was set aside. Blocking.
 
     Returns:
@@ -344,7 +350,7 @@ def still_told(store: SessionDB, rounds: "ToolRounds") -> str:
     session_id = rounds.turn.session_id
     row = store.get_session(session_id)
     if row is None:
-        raise NotFoundError("The session is gone.")
+        raise NotFoundError("The session no longer exists.")
     goes_on_in = session_id
     if row["end_reason"] == "compression":
         goes_on_in = store.get_compression_tip(session_id)

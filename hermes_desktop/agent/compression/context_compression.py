@@ -82,7 +82,7 @@ class CompactionResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class CompactionRequest:
     """The parameters of a compaction.
 
     Attributes:
@@ -171,7 +171,7 @@ class Compactor:
 
     # ---------------------------------------------------------------------------------- compaction
 
-    def preview(self, session_id: str, wish: Wish) -> CompactionResult:
+    def preview(self, session_id: str, wish: CompactionRequest) -> CompactionResult:
         """Return the expected result, as far as it is known before a summary is written."""
         rows = self._store.get_messages(session_id)
         plan = make_plan(rows, self._limits(wish, rows))
@@ -184,7 +184,7 @@ class Compactor:
     def shorten(
         self,
         session_id: str,
-        wish: Wish,
+        wish: CompactionRequest,
         cancel: CancelSignal,
         begins: Callable[[], object] = lambda: None,
     ) -> CompactionResult:
@@ -241,7 +241,7 @@ class Compactor:
     def _locked(
         self,
         session_id: str,
-        wish: Wish,
+        wish: CompactionRequest,
         holder: str,
         cancel: CancelSignal,
         begins: Callable[[], object],
@@ -269,7 +269,9 @@ class Compactor:
         wanted = Compaction(session_id, holder, messages, rows[-1]["id"], len(rows))
         return self._write(made, wanted, wish)
 
-    def _overtaken(self, session_id: str, wish: Wish, size: int) -> CompactionResult | None:
+    def _overtaken(
+        self, session_id: str, wish: CompactionRequest, size: int
+    ) -> CompactionResult | None:
         """Return the result if nothing is left to do; None if compaction is still needed."""
         row = self._store.get_session(session_id)
         if row is None:
@@ -282,7 +284,9 @@ class Compactor:
             return CompactionResult("followed", session_id, size, size)
         return None
 
-    def _write(self, made: CompactionResult, wanted: Compaction, wish: Wish) -> CompactionResult:
+    def _write(
+        self, made: CompactionResult, wanted: Compaction, wish: CompactionRequest
+    ) -> CompactionResult:
         in_place = self.settings.in_place if wish.in_place is None else wish.in_place
         if in_place:
             self._store.compact_in_place(wanted)
@@ -303,7 +307,7 @@ class Compactor:
         session_id: str,
         plan: Plan,
         rows: Sequence[Message],
-        wish: Wish,
+        wish: CompactionRequest,
         cancel: CancelSignal,
     ) -> tuple[str | None, HermesError | None]:
         """Return the summary, and why no model wrote it. (None, None): cancelled."""
@@ -334,14 +338,16 @@ class Compactor:
         part = min(estimate(map(dict, rows)), self.threshold())
         return max(300, min(_MOST_SUMMARY, part // 8))
 
-    def _limits(self, wish: Wish, rows: Sequence[Message]) -> Limits:
+    def _limits(self, wish: CompactionRequest, rows: Sequence[Message]) -> Limits:
         settings = self.settings
         tokens = int(self.threshold() * settings.target_ratio)
         if wish.why in {"by_hand", "hygiene"}:  # compact even what fits
             tokens = min(tokens, estimate(map(dict, rows)) // 2)
         return Limits(settings.protect_first_n, settings.protect_last_n, tokens, wish.exchanges)
 
-    def _note_guards(self, session_id: str, wish: Wish, done: CompactionResult) -> None:
+    def _note_guards(
+        self, session_id: str, wish: CompactionRequest, done: CompactionResult
+    ) -> None:
         """Record what prevents us from repeating an ineffective compaction."""
         helped = done.kind == "done" and done.after <= done.before * _HELPFUL
         vain = 0 if helped else self._vain.get(session_id, 0) + (done.kind in {"done", "nothing"})
@@ -353,7 +359,9 @@ class Compactor:
         except HermesError as error:
             log.warning("How shortening went is not noted: %s", error.title)
 
-    def _note_on_row(self, session_id: str, wish: Wish, done: CompactionResult) -> None:
+    def _note_on_row(
+        self, session_id: str, wish: CompactionRequest, done: CompactionResult
+    ) -> None:
         store = self._store
         if done.kind == "failed" and wish.why != "by_hand":
             until = self._clock.time() + COOLDOWN_S
@@ -371,9 +379,9 @@ class Compactor:
 
 def _busy(held: CompressionLock | None, now: float) -> BusyError:
     """Describe why it has to wait, and for how long at most if the holder of the lock is dead."""
-    title = "The session is being shortened already."
+    title = "The session is already being compressed."
     if held is None:
-        return BusyError(title, "Another program, or another window, does it.", _SOON)
+        return BusyError(title, "Another program or window is doing this.", _SOON)
     pid = pid_of(held.holder)
     who = "This program" if pid == os.getpid() else "Another program"
     number = f" (process {pid})" if pid is not None else ""
@@ -382,6 +390,6 @@ def _busy(held: CompressionLock | None, now: float) -> BusyError:
     left = f"{minutes} minutes" if minutes > 1 else "a minute"
     return BusyError(
         title,
-        f"{who}{number} has been at it for {since} s.",
-        f"{_SOON} If it was killed meanwhile, this waits {left} at most.",
+        f"{who}{number} has been doing this for {since} s.",
+        f"{_SOON} If it was killed, the wait ends after {left} at most.",
     )

@@ -39,10 +39,10 @@ log = logging.getLogger(__name__)
 _OF_THE_ADDRESS = ("ca_bundle", "ssl_ca_cert", "ssl_verify", "verify_ssl", "tls_verify")
 
 _WHAT_TO_SET = (
-    "Choose a model in the window (Settings, Assistant), or say `hermes-desktop config set "
-    "model.default NAME model.base_url ADDRESS`. For OpenRouter, model.default and "
-    "`hermes-desktop secrets set OPENROUTER_API_KEY` are enough. `hermes-desktop models local` "
-    "finds servers on this machine. The settings stand in config.yaml."
+    "Choose a model in the window (Settings, Assistant), or run `hermes-desktop config set "
+    "model.default NAME model.base_url ADDRESS`. For OpenRouter, set model.default and run "
+    "`hermes-desktop secrets set OPENROUTER_API_KEY`. `hermes-desktop models local` finds "
+    "servers on this machine. These settings are stored in config.yaml."
 )
 _RETRIES, _MOST_RETRIES = 3, 20
 _TURNS, _MOST_TURNS = 90, 1000
@@ -202,7 +202,7 @@ def _fallback(
     reader = Reader(entry, where, lookup)
     chosen = {name: reader.text(name) for name in ("model", "provider", "base_url")}
     if not chosen["model"]:
-        raise ConfigError("A fallback names no model.", f"config.yaml, {where}.", "Name one.")
+        raise ConfigError("A fallback has no model.", f"config.yaml, {where}.", "Add a model.")
     if not chosen["provider"] and chosen["base_url"]:
         chosen["provider"] = "custom"
     wanted = dict(with_chosen_model(config, chosen))
@@ -226,9 +226,9 @@ def _filled_in(config: Mapping[str, Any], named: Named, lookup: Lookup) -> Named
     if name not in _NOBODY:
         said = "" if "provider" in named.chosen else f"{named.origin}.provider names it. "
         raise NotConfiguredError(
-            f"The provider “{named.provider}” is not known.",
-            f"{said}Nothing under custom_providers has that name.",
-            f"Use one of {', '.join(sorted(KNOWN))}; or custom, with an address.",
+            f"The provider “{named.provider}” is unknown.",
+            f"{said}There is no entry with this name under custom_providers.",
+            f"Use one of {', '.join(sorted(KNOWN))}, or custom with an address.",
         )
     return named if named.base_url else _from_environment(named, lookup)
 
@@ -276,14 +276,14 @@ def _from_environment(named: Named, lookup: Lookup) -> Named:
     if with_key:
         names = ", ".join(known.name for known in with_key)
         raise NotConfiguredError(
-            f"It is not clear who answers for “{named.model}”.",
+            f"The provider for “{named.model}” is not clear.",
             f"There are keys for {names}.",
-            "Name one of them: `hermes-desktop config set model.provider NAME`, or in the window "
-            "(Settings, Assistant).",
+            "Choose one of them: `hermes-desktop config set model.provider NAME`, or in the "
+            "window (Settings, Assistant).",
         )
     raise NotConfiguredError(
-        f"Nobody is named who answers for “{named.model}”.",
-        "There is neither an address (model.base_url) nor a key (OPENROUTER_API_KEY).",
+        f"No provider is set for “{named.model}”.",
+        "There is no address (model.base_url) and no key (OPENROUTER_API_KEY).",
         _WHAT_TO_SET,
     )
 
@@ -293,8 +293,8 @@ def _checked(named: Named, lookup: Lookup) -> ModelChoice:
         raise NotConfiguredError(
             "No model is set.",
             _without_model(named),
-            "Name a model that is offered there; `hermes-desktop config set model.default NAME` "
-            "names the one that is asked usually.",
+            "Choose a model that is offered there; `hermes-desktop config set model.default "
+            "NAME` sets the default model.",
         )
     base_url = clean_address(named.base_url, named.place("base_url"))
     known = endpoint_at(base_url)
@@ -306,7 +306,7 @@ def _checked(named: Named, lookup: Lookup) -> ModelChoice:
         raise NotConfiguredError(
             f"There is no key for {provider}.",
             f"{named.origin} names {named.missing_variable}, which is not set.",
-            f"{_key_hint(named.missing_variable)} Remove the name there if no key is needed.",
+            f"{_key_hint(named.missing_variable)} If no key is needed, remove the name there.",
         )
     return ModelChoice(
         model=named.model,
@@ -325,14 +325,14 @@ def _checked(named: Named, lookup: Lookup) -> ModelChoice:
 
 def _without_model(named: Named) -> str:
     if named.chosen:
-        return "An address or a provider was chosen here, but no model."
-    return f"{named.origin} names an address, but no model."
+        return "You chose an address or a provider, but no model."
+    return f"{named.origin} contains an address but no model."
 
 
 def _key_hint(variable: str) -> str:
     return (
-        f"Say `hermes-desktop secrets set {variable}`, or enter it in the window (Settings, "
-        "Privacy). The environment and .env do, too."
+        f"Run `hermes-desktop secrets set {variable}`, or enter it in the window (Settings, "
+        "Privacy). You can also set it in the environment or in .env."
     )
 
 
@@ -349,8 +349,8 @@ def _other_protocol(what: str, named: Named) -> NotConfiguredError:
             "for one session /model <name> --provider <name>."
         )
     return NotConfiguredError(
-        "This model cannot be asked from here yet.",
-        f"What is chosen is {what}, which does not speak OpenAI's chat completions.",
+        "This model is not supported here yet.",
+        f"{what} does not use OpenAI's chat completions.",
         hint,
     )
 
@@ -373,7 +373,7 @@ def _whole(values: Mapping[str, Any], name: str, usual: int, low: int, high: int
     value = values.get(name, usual)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ConfigError(
-            "A setting of the agent makes no sense.",
+            "A setting of the agent is not valid.",
             f"agent.{name} is {value!r}.",
             f"Set a whole number from {low} to {high}, or remove it.",
         )

@@ -27,15 +27,15 @@ def clean_address(address: str, where: str) -> str:
         parts = urlsplit("")
     if not usable or parts.query or parts.fragment:
         raise ConfigError(
-            "The address of the model makes no sense.",
-            f"{where} must be http:// or https://, a host, and a path.",
-            "Set it to something like http://127.0.0.1:8080/v1.",
+            "The address of the model is not valid.",
+            f"{where} must consist of http:// or https://, a host and a path.",
+            "Use an address such as http://127.0.0.1:8080/v1.",
         )
     if "@" in parts.netloc:
         raise ConfigError(
-            "The address of the model holds a password.",
+            "The address of the model contains a password.",
             f"{where} would show it wherever the address is shown.",
-            "Remove it there, and set model.api_key if the endpoint wants a key.",
+            "Remove it there, and set model.api_key if the endpoint requires a key.",
         )
     return _with_version(base_url)
 

@@ -103,9 +103,9 @@ def own_endpoint(config: Mapping[str, Any], named: Named, lookup: Lookup) -> Nam
             continue
         if entry.get("enabled") is False:
             raise NotConfiguredError(
-                f"The provider “{name}” is switched off.",
+                f"The provider “{name}” is turned off.",
                 f"config.yaml, {where}.enabled is false.",
-                "Switch it on there, or choose another with model.provider.",
+                "Turn it on there, or choose another one with model.provider.",
             )
         # An entry of a known provider may only set time-outs; then the provider's own rules apply.
         if where.startswith("custom_providers") or any(entry.get(key) for key in _ADDRESS):
@@ -170,8 +170,8 @@ def section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         return {}
     if not isinstance(value, Mapping):
         raise ConfigError(
-            f"The setting “{name}” makes no sense.",
-            f"config.yaml, {name} is a {type(value).__name__}, where names with values belong.",
+            f"The setting “{name}” is not valid.",
+            f"In config.yaml, {name} is a {type(value).__name__}, but must be a group of settings.",
             "Correct or remove it.",
         )
     return value

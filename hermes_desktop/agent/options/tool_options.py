@@ -12,8 +12,8 @@ _TOOLS = "Tools"
 _SIDE_WORK = "Auxiliary tasks"
 
 _MODES = {
-    "smart": "you are asked; in `hermes`, a model decides first",
-    "manual": "you are asked",
+    "smart": "ask; `hermes` lets a model decide first",
+    "manual": "ask",
     "off": "never ask",
 }
 _SETS = "file, terminal, web, memory, session_search, todo, clarify"
@@ -27,7 +27,7 @@ _CHATS = {
     "matrix": "Matrix",
     "email": "E-mail",
 }
-_TASKS = {"compression": "Summaries", "title_generation": "Names of sessions"}
+_TASKS = {"compression": "Summaries", "title_generation": "Session titles"}
 
 
 def _toolsets(platform: str, title: str) -> Option:
@@ -53,8 +53,8 @@ def _sandbox_grants() -> Iterator[Option]:
             "allowed_hosts",
             "Hosts that commands can reach",
             (
-                "By name; *.example.org includes subdomains, * is every public host. Without "
-                "bubblewrap, one name opens the network as a whole."
+                "Names such as example.org; *.example.org includes subdomains, and * is every "
+                "public host. Without bubblewrap, a single name opens the whole network."
             ),
             "A host that commands can reach can receive your files.",
         ),
@@ -92,9 +92,19 @@ def _sandbox_grants() -> Iterator[Option]:
 def _side_work() -> Iterator[Option]:
     for task, who in _TASKS.items():
         for name, label, kind, text in (
-            ("provider", "provider", "text", "Who does it; auto: whoever answers."),
-            ("model", "model", "text", "Which model does it; none: the one that answers."),
-            ("base_url", "address", "address", "Where it is asked, if not where usual."),
+            (
+                "provider",
+                "provider",
+                "text",
+                "The provider for this task; auto: the provider that answers.",
+            ),
+            ("model", "model", "text", "The model for this task; empty: the model that answers."),
+            (
+                "base_url",
+                "address",
+                "address",
+                "The server address for this task, if it is not the usual one.",
+            ),
         ):
             yield Option(
                 key=f"auxiliary.{task}.{name}",
@@ -114,16 +124,15 @@ TOOL_OPTIONS: tuple[Option, ...] = (
     Option(
         key="approvals.mode",
         title="Ask before risky actions",
-        help="The assistant asks before it does something that cannot be undone. That is when it "
-        "deletes, overwrites, installs or sends something, for example.",
+        help="The assistant asks before an action that cannot be undone, such as deleting, "
+        "overwriting, installing or sending something.",
         section=_ASKING,
         kind="choice",
         default="smart",
         choices=_MODES,
-        consequence="With off, everything the model decides is done immediately, in every "
-        "chat: files are deleted and commands run without asking. Only commands "
-        "that you never allow, and those that would destroy the system, stay "
-        "forbidden.",
+        consequence="With off, the assistant acts immediately in every chat: it deletes files "
+        "and runs commands without asking. Only commands that you never allow, "
+        "and those that would destroy the system, stay forbidden.",
     ),
     Option(
         key="approvals.sandboxed_commands",

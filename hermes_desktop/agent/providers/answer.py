@@ -212,7 +212,7 @@ class Answer:
             piece = self._next(deadline)
             if not isinstance(piece, bytes):
                 if not self._cancel.is_set():
-                    raise self._failures.broken("the answer is empty")
+                    raise self._failures.broken("the response is empty")
                 return
             start = piece.lstrip().removeprefix(BOM).lstrip()
         # By its first character, since the content types that servers send are unreliable.
@@ -325,7 +325,7 @@ class Answer:
         return bytes(body[:limit])
 
     def _drain(self) -> None:
-        """Read the end of the response if it is there, so that the connection can be reused."""
+        """Read the end of the response, if it has arrived, so that the connection can be reused."""
         deadline = time.monotonic() + TICK_S * 4
         try:
             while not self.ended and isinstance(self._next(deadline), bytes):
@@ -352,10 +352,10 @@ class Answer:
 
     def _too_slow(self) -> CallFailedError:
         if self._begun:
-            return self._failures.broken("no more of it came for a long time", again=False)
+            return self._failures.broken("there was no more data for a long time", again=False)
         return self._failures.unreachable(
-            f"it took the request and did not answer within {self._timeouts.first_byte:g} s",
-            "Check whether the model is still loading, or ask a faster one.",
+            f"it accepted the request but did not respond within {self._timeouts.first_byte:g} s",
+            "Check whether the model is still loading, or use a faster one.",
             again=False,
         )
 

@@ -156,7 +156,7 @@ class EndpointError(Exception):
     """
 
     def __init__(self, payload: Mapping[str, Any]) -> None:
-        super().__init__("the answer carries an error")
+        super().__init__("the response contains an error")
         self.payload = payload
 
 
@@ -237,10 +237,10 @@ class CompletionReader:
         found = _decode(body.decode("utf-8-sig", "replace"))
         payload = found[0] if isinstance(found, list) and found else found
         if not isinstance(payload, Mapping):
-            raise NotACompletionError("it is JSON, but no object")
+            raise NotACompletionError("it is JSON, but not an object")
         error = error_in(payload)
         if error is None and not payload.get("choices"):
-            raise NotACompletionError("the answer holds no reply")
+            raise NotACompletionError("the response contains no reply")
         yield from self._take_payload(payload, "message", "")
         yield from self.ending()
 

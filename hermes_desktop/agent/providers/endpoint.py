@@ -194,7 +194,7 @@ class Endpoint:
             odd = first_invalid_character(self.choice.api_key)
             if odd:
                 raise self._failures.unreachable(
-                    f"the key cannot be sent, because it holds {odd}",
+                    f"the key cannot be sent, because it contains {odd}",
                     "Copy the key again and set it with `hermes-desktop secrets set`, or in .env.",
                     again=False,
                 )
@@ -222,12 +222,12 @@ class Endpoint:
             raise self._failures.unreachable(error.detail, error.hint, again=False) from error
         except CertificatesError as error:
             raise self._failures.unreachable(
-                str(error), "Correct that, or take it away.", again=False
+                str(error), "Correct or remove it.", again=False
             ) from error
         except ImportError as error:
             raise self._failures.unreachable(
-                "the environment names a SOCKS proxy, for which the package socksio is missing",
-                "Install socksio beside Hermes Desktop, or name an HTTP proxy in ALL_PROXY.",
+                "the environment names a SOCKS proxy, which requires the package socksio",
+                "Install socksio for Hermes Desktop, or set an HTTP proxy in ALL_PROXY.",
                 again=False,
             ) from error
         except BAD_ADDRESS as error:

@@ -99,10 +99,7 @@ def _good(choice: ModelChoice, listed: tuple[ListedModel, ...], seconds: float) 
         length = probe_context(choice)
     hint = ""
     if too_small(length):
-        hint = (
-            f"The assistant works well from {ENOUGH:,} tokens on: load the model with a larger"
-            " context."
-        )
+        hint = f"{ENOUGH:,} tokens or more are recommended: load the model with a larger context."
     words = f"“{choice.model}” answered in {seconds:.1f} s."
     return EndpointAnswer("ok", words, hint, _ids(listed), length, seconds)
 
@@ -113,8 +110,8 @@ def _without_model(
     if listed is None:
         return EndpointAnswer(
             "misconfigured",
-            "The address answers, but it lists no models.",
-            "Name a model, or correct the address; it usually ends in /v1.",
+            "The address responds, but it lists no models.",
+            "Enter a model, or correct the address; it usually ends in /v1.",
             seconds=seconds,
         )
     words = f"{choice.who} offers {len(listed)} model{'' if len(listed) == 1 else 's'}."

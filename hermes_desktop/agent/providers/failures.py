@@ -116,22 +116,23 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u20
 _KEY_LENGTH = 4
 
 _NO_KEY = (
-    "Keep the key with `hermes-desktop secrets set NAME`, and put api_key: ${NAME} under model in "
-    "config.yaml; a provider chosen by its name (Settings, Assistant) finds its own key."
+    "Store the key with `hermes-desktop secrets set NAME`, and add api_key: ${NAME} under "
+    "model in config.yaml. A provider chosen by name (Settings, Assistant) finds its own key."
 )
 _BAD_KEY = (
-    "{name} refused the key.",
+    "{name} rejected the key.",
     (
-        "Give a valid key that allows this model, in the window (Settings, Privacy) or with "
-        "`hermes-desktop secrets set`; `hermes-desktop secrets list` shows where the old one is."
+        "Enter a valid key that allows this model, in the window (Settings, Privacy) or with "
+        "`hermes-desktop secrets set`. `hermes-desktop secrets list` shows where the old one "
+        "is."
     ),
 )
 _OTHER_REFUSAL = (
     "{name} refused the request.",
-    "Read what it answered; it may not know a setting of this model.",
+    "It may not support a setting of this model; see its answer.",
 )
 _PROXY_WANTS_A_NAME = 407
-_NAME_FOR_PROXY = "Put name and password into its address in HTTP_PROXY or HTTPS_PROXY."
+_NAME_FOR_PROXY = "Add the user name and password to its address in HTTP_PROXY or HTTPS_PROXY."
 _UNREADABLE = re.compile(r"does not match the expected|failed to parse", re.IGNORECASE)
 _REFUSALS = {
     "auth": _BAD_KEY,
@@ -144,14 +145,14 @@ _REFUSALS = {
         "Check the model's name and its address, model.base_url (it usually ends in /v1).",
     ),
     "policy": (
-        "{name} does not want to answer this.",
-        "Its filter objects to something said here; say it otherwise, or ask another model.",
+        "{name} refused to answer this.",
+        "Its filter blocked something in the conversation. Rephrase it, or use another model.",
     ),
-    "overload": ("{name} is overloaded.", "Try again in a while."),
-    "own_problem": ("{name} has a problem of its own.", "Try again in a while."),
+    "overload": ("{name} is overloaded.", "Try again later."),
+    "own_problem": ("{name} has an internal problem.", "Try again later."),
     "unreadable": (
-        "{name} could not read what its model wrote.",
-        "Say it otherwise, or use a larger model: small ones write broken tool calls.",
+        "{name} could not read the output of its model.",
+        "Rephrase the message, or use a larger model: small ones write invalid tool calls.",
     ),
 }
 
@@ -249,18 +250,18 @@ class CallErrors:
         """Build the error for a server that cannot prove its identity."""
         if self._choice.wants_no_check:
             hint += (
-                " ssl_verify: false is not heeded here: whoever stands in between could read "
-                "the key and all that is said."
+                " ssl_verify: false is ignored here: otherwise, someone in between could read "
+                "the key and all messages."
             )
-        return self.unreachable(f"its certificate is not accepted ({reason})", hint, again=False)
+        return self.unreachable(f"its certificate is not trusted ({reason})", hint, again=False)
 
     def broken(self, reason: str, *, again: bool = True) -> CallFailedError:
         """Build the error for a response that is not a complete reply."""
         return CallFailedError(
             BrokenStreamError(
-                "The reply broke off.",
+                "The reply was interrupted.",
                 f"{self.host}: {self.clean(reason)}.",
-                "Send the message again; if it happens often, look at the server's own log.",
+                "Send the message again. If it happens often, check the log of the server.",
             ),
             again=again,
         )
@@ -271,11 +272,11 @@ class CallErrors:
 
     def empty(self, *, thought: bool) -> CallFailedError:
         """Build the error for an answer that ended regularly without text."""
-        what = "it thought and then said nothing" if thought else "it said nothing"
+        what = "it sent only thinking and no text" if thought else "it sent no text"
         error = BrokenStreamError(
-            "The model gave no answer.",
+            "The model did not answer.",
             f"{self.host}: {what}.",
-            "Send the message again, or ask another model.",
+            "Send the message again, or use another model.",
             reason="empty",
         )
         return CallFailedError(error, again=True)
@@ -284,7 +285,7 @@ class CallErrors:
         """Build the error for an answer of which the provider's filter left nothing."""
         title, hint = _REFUSALS["policy"]
         title = title.format(name=self._choice.who)
-        detail = f"{self.host} ended the answer with “content_filter” before it began."
+        detail = f"{self.host} ended the answer with “content_filter” before it started."
         return CallFailedError(ModelRefusedError(title, detail, hint, reason="policy"))
 
     def refused(self, refusal: Refusal) -> CallFailedError:
@@ -305,7 +306,7 @@ class CallErrors:
         refusal = Refusal(None, body, content_type)
         if refusal.is_web_page:
             return CallFailedError(self._web_page(None))
-        return self.broken(f"it sent something that is no reply: {reason}", again=False)
+        return self.broken(f"it sent something that is not a reply: {reason}", again=False)
 
     def _refusal(self, refusal: Refusal, said: str, codes: frozenset[str]) -> ModelRefusedError:
         status = refusal.status
@@ -320,11 +321,11 @@ class CallErrors:
         if reason == "address":
             return "The address of the model has moved.", self._moved(refusal.location)
         if reason == "rate_limit":
-            return f"{name} takes no more requests just now.", _later(refusal.wait_s)
+            return f"{name} does not accept requests right now.", _later(refusal.wait_s)
         if status == _PROXY_WANTS_A_NAME:
-            return "The proxy wants to know who you are.", _NAME_FOR_PROXY
+            return "The proxy requires a user name and password.", _NAME_FOR_PROXY
         if reason == "auth" and self._choice.api_key is None:
-            return f"{name} wants a key.", _NO_KEY
+            return f"{name} requires a key.", _NO_KEY
         if not reason and status is not None and status >= 500:  # noqa: PLR2004
             reason = "unreadable" if _UNREADABLE.search(said) else "own_problem"
         title, hint = _REFUSALS.get(reason, _OTHER_REFUSAL)
@@ -333,9 +334,9 @@ class CallErrors:
     def _moved(self, location: str) -> str:
         where = self.clean(location) or "another address"
         return (
-            f"It points to {where}. If you trust it, set it as model.base_url "
-            "(`hermes-desktop config set`, or Settings, Assistant); a key is never sent on by "
-            "itself."
+            f"It redirects to {where}. If you trust that address, set it as model.base_url "
+            "(`hermes-desktop config set`, or Settings, Assistant). Your key is never sent "
+            "there automatically."
         )
 
     def _too_long(self, said: str, status: int | None) -> TooLongError:
@@ -348,8 +349,8 @@ class CallErrors:
 
     def _web_page(self, status: int | None) -> ModelRefusedError:
         return ModelRefusedError(
-            "This address answers with a web page.",
-            _answered(self.host, status, "HTML, where a model's reply was expected"),
+            "This address returns a web page.",
+            _answered(self.host, status, "It sent HTML instead of a reply from a model"),
             "Correct the address (model.base_url); it usually ends in /v1.",
             status=status,
             reason="address",

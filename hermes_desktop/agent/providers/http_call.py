@@ -210,13 +210,13 @@ def _told(error: Exception, failures: CallErrors) -> CallFailedError:
         if isinstance(cause, ssl.SSLError):
             return _told_of_tls(cause, failures)
         if isinstance(cause, socket.gaierror):
-            return failures.unreachable(f"there is no such host ({cause.strerror})")
+            return failures.unreachable(f"the host does not exist ({cause.strerror})")
         if isinstance(cause, ConnectionRefusedError):
-            return failures.unreachable("nothing accepts connections there (connection refused)")
+            return failures.unreachable("the server refused the connection")
     if isinstance(error, httpx.ReadError | httpx.WriteError | httpx.RemoteProtocolError):
-        return failures.broken("the connection was closed before the reply was whole")
+        return failures.broken("the connection was closed before the reply was complete")
     if isinstance(error, UndecodableError):
-        return failures.broken("the answer cannot be decompressed", again=False)
+        return failures.broken("the response cannot be decompressed", again=False)
     return _told_of_connecting(error, failures)
 
 
@@ -228,20 +228,20 @@ def _told_of_certificate(
     about_name = "mismatch" in reason.lower()
     about_time = "expired" in reason or "not yet valid" in reason
     if about_name:
-        hint = "Use the name in model.base_url that the certificate was made for."
+        hint = "In model.base_url, use the host name for which the certificate was issued."
     elif about_time:
-        hint = "Its owner has to renew it; check this machine's clock, too."
+        hint = "Its owner has to renew it. Also check the clock of this machine."
     else:
         hint = (
-            "If you trust whoever issued it, name the file with that certificate in config.yaml "
-            "as model.ca_bundle, or in SSL_CERT_FILE."
+            "If you trust the issuer, set model.ca_bundle in config.yaml, or SSL_CERT_FILE, "
+            "to the file with its certificate."
         )
     return failures.distrusted(f"{reason}{by}", hint)
 
 
 def _told_of_tls(error: ssl.SSLError, failures: CallErrors) -> CallFailedError:
     return failures.unreachable(
-        f"no encrypted connection came about ({error.reason or error})",
+        f"an encrypted connection could not be established ({error.reason or error})",
         "Check whether the address in model.base_url should begin with http or https.",
         again=False,
     )
@@ -250,19 +250,19 @@ def _told_of_tls(error: ssl.SSLError, failures: CallErrors) -> CallFailedError:
 def _told_of_connecting(error: Exception, failures: CallErrors) -> CallFailedError:
     if isinstance(error, httpx.ProxyError):
         return failures.unreachable(
-            f"the proxy does not let us through ({error})",
+            f"the proxy refused the connection ({error})",
             "Check HTTPS_PROXY and NO_PROXY in the environment.",
             again=False,
         )
     if isinstance(error, httpx.TimeoutException):
         return failures.unreachable("connecting took too long")
     if isinstance(error, httpx.ConnectError):
-        return failures.unreachable(f"no connection came about ({error})")
+        return failures.unreachable(f"the connection could not be established ({error})")
     # The remaining errors are about the request itself and may quote its headers.
     log.error("A model call failed with %s", type(error).__name__)
     return failures.unreachable(
         f"the request could not be sent ({type(error).__name__})",
-        "Check model.base_url and the key for characters that do not belong there.",
+        "Check model.base_url and the key for invalid characters.",
         again=False,
     )
 

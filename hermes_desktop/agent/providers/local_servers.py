@@ -120,8 +120,8 @@ USUAL_PORTS: tuple[tuple[str, int], ...] = (
 _MOST_SHOWN = 32
 _UNAUTHORIZED, _STARTING = (401, 403), 503
 _NO_MODELS = {
-    "ollama": "No model is there yet: fetch one with `ollama pull`.",
-    "lmstudio": "No model is there yet: download one in LM Studio.",
+    "ollama": "It has no model yet: download one with `ollama pull`.",
+    "lmstudio": "It has no model yet: download one in LM Studio.",
 }
 
 
@@ -221,7 +221,7 @@ class _ServerProbe:
         base_url = f"{self.root}/v1"
         status, answer = self._get("/v1/models")
         if status in _UNAUTHORIZED and isinstance(answer, Mapping):
-            return LocalServer("openai", base_url, problem="It wants a key: set model.api_key.")
+            return LocalServer("openai", base_url, problem="It requires a key: set model.api_key.")
         if status == _STARTING and _loads(answer):
             return LocalServer("llama.cpp", base_url, problem="It is still loading its model.")
         data = mapping(answer).get("data", "nothing")
@@ -229,7 +229,7 @@ class _ServerProbe:
             return None
         listed = entries(answer, "data")
         kind, models = self._models(listed)
-        problem = "" if models else _NO_MODELS.get(kind, "It offers no model.")
+        problem = "" if models else _NO_MODELS.get(kind, "It offers no models.")
         return LocalServer(kind, base_url, models, problem)
 
     def _models(self, listed: list[Mapping[str, Any]]) -> tuple[str, tuple[LocalModel, ...]]:

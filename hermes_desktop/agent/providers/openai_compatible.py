@@ -44,12 +44,12 @@ log = logging.getLogger(__name__)
 
 _CUT_OFF = "The answer was cut off: it reached the most tokens that it may have."
 _ONLY_THOUGHT = (
-    "The model used up all the tokens it may have for thinking. Raise model.max_tokens, or have "
-    "it think less."
+    "The model used all its tokens for thinking. Raise model.max_tokens, or lower the "
+    "thinking level."
 )
-_FILTERED = "The provider's filter cut the answer off."
-_SENT_AS_THINKING = "The server sent this reply as thinking, and nothing else."
-NO_ANSWER = "[The model thought, but wrote no answer.]"
+_FILTERED = "The provider's filter cut off the answer."
+_SENT_AS_THINKING = "The server sent this whole reply as thinking."
+NO_ANSWER = "[The model was thinking but wrote no answer.]"
 _FAILED = frozenset(each.reason for each in ENDINGS if each.means == "failed")
 
 
@@ -373,8 +373,8 @@ def _told_pause(name: str, failure: CallFailedError, pause: float, clock: Clock)
     # For a pause of a few seconds the minute is too coarse.
     when = f"at {until:%H:%M}" if pause >= 60 else f"at {until:%H:%M:%S}"  # noqa: PLR2004
     if failure.wait_s is not None and failure.wait_s >= _WORTH_TELLING_S:
-        return f"{name} asks to wait {_in_words(pause)}; trying again {when}."
-    return f"{failure.error.title} Trying again {when}."
+        return f"{name} asks to wait {_in_words(pause)}; retrying {when}."
+    return f"{failure.error.title} Retrying {when}."
 
 
 def _in_words(pause: float) -> str:

@@ -86,7 +86,7 @@ class SharedTls:
 
 def _load(context: ssl.SSLContext, place: Path, named_by: str) -> None:
     if "\0" in str(place):
-        raise CertificatesError(f"{named_by} names a path with a NUL character")
+        raise CertificatesError(f"{named_by} contains a NUL character")
     try:
         if place.is_dir():
             context.load_verify_locations(capath=str(place))
@@ -94,11 +94,11 @@ def _load(context: ssl.SSLContext, place: Path, named_by: str) -> None:
             context.load_verify_locations(cafile=str(place))
     except ssl.SSLError as error:
         raise CertificatesError(
-            f"{named_by} names {place}, which holds no certificate that can be read"
+            f"{named_by} refers to {place}, which contains no readable certificate"
         ) from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise CertificatesError(f"{named_by} names {place}: {reason}") from error
+        raise CertificatesError(f"{named_by} refers to {place}: {reason}") from error
 
 
 _HANDSHAKE_S = 3.0

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hermes_desktop.agent.compression.compression_turn import ContextLimiter, still_told
+from hermes_desktop.agent.compression.compression_turn import ContextLimiter, restore_question
 from hermes_desktop.agent.providers.base import ChatProvider, Reply
 from hermes_desktop.agent.session_titles import TitleWriter
 from hermes_desktop.agent.steering import Heard, Steering
@@ -413,7 +413,7 @@ class AIAgent:
             lost = gone_error(self.session_id)
         if text and lost is None:
             try:
-                self._switch_session(still_told(self._store, rounds))
+                self._switch_session(restore_question(self._store, rounds))
                 rounds.writer.write(
                     "assistant",
                     reply.text,

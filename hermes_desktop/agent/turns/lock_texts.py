@@ -18,7 +18,7 @@ def busy_elsewhere(owner: LockOwner | None) -> BusyError:
     return BusyError(
         "A reply is being written in this session.",
         f"{owner or 'Another program'} is answering in it.",
-        "Wait for it to end.",
+        "Wait until it is finished.",
     )
 
 

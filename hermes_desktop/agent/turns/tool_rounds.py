@@ -87,7 +87,7 @@ def text_to_send(typed: str) -> str:
     """
     text = clean_text(typed)
     if not text.strip():
-        raise UsageError("There is nothing to send.", "The message is blank.", "Write something.")
+        raise UsageError("There is nothing to send.", "The message is blank.", "Write a message.")
     return text
 
 

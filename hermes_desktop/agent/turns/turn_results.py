@@ -26,9 +26,9 @@ def outcome_of(result: Mapping[str, Any]) -> Outcome:
 def gone_error(session_id: str) -> NotFoundError:
     """Return the error for a session whose row was deleted during the turn."""
     return NotFoundError(
-        "This session is no longer there.",
+        "This session no longer exists.",
         f"Another program deleted {session_id}.",
-        "Start a new session; what you typed is kept.",
+        "Start a new session; your text is kept.",
     )
 
 
@@ -144,13 +144,14 @@ _TOO_LONG_SIGNS = ("context", "token", "too large", "too long", "exceed", "paylo
 _LONG_HISTORY = 50
 
 TOO_LONG = (
-    "This session no longer fits into the model's context window. "
-    "Shorten it with /compact, or begin a new one with /reset."
+    "This session no longer fits into the model's context window. Compress it with /compress, "
+    "or start a new one with /reset."
 )
 NOT_REACHED = (
-    "This message was interrupted before the model saw it. Please send it again if it still counts."
+    "This message was interrupted before the model received it. If you still need an answer, "
+    "please send it again."
 )
-NO_TEXT = "The model finished without writing anything. Please try again, perhaps in other words."
+NO_TEXT = "The model finished without writing anything. Please try again, or rephrase your message."
 NOT_PROCESSED = "This message was not processed. Please send it again."
 
 
@@ -196,6 +197,6 @@ def _failure(error: str, history_len: int) -> str:
     if "400" in lowered and history_len > _LONG_HISTORY:
         return TOO_LONG
     return (
-        f"The model could not answer: {error[:300] or 'no reason was given'}\n"
-        "Please try again; /reset begins a new session."
+        f"The model could not answer: {error[:300] or 'no reason was given'}\nPlease try "
+        "again, or send /reset to start a new session."
     )

@@ -33,7 +33,7 @@ _SHORTEST_BEGINNING = 4
 
 @click.group()
 def pairing() -> None:
-    """Control who may write to the bots of the home.
+    """Manage who can write to the bots of this home.
 
     A stranger who writes to a bot receives a code that is valid for an hour. Once that person has
     told you the code, admit them with `approve`. `hermes pairing` uses the same list.
@@ -66,7 +66,7 @@ def list_people(*, as_json: bool, paths: "HermesPaths") -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the approved user as a JSON array.")
 @with_home
 def approve(*, platform: str, code: str, as_json: bool, paths: "HermesPaths") -> None:
-    """Admit a person, by code or request ID.
+    """Approve a person, by code or request ID.
 
     The code is the one that the person received; `pairing list` shows request IDs. After five
     wrong codes, no code is accepted for an hour.
@@ -80,7 +80,7 @@ def approve(*, platform: str, code: str, as_json: bool, paths: "HermesPaths") ->
     if as_json:
         output.write_json([_approved_object(user)])
     else:
-        output.write(output.one_line(f"{_called(user)} may now write to the bot.") + "\n")
+        output.write(output.one_line(f"{_called(user)} can now write to the bot.") + "\n")
 
 
 @pairing.command()
@@ -100,7 +100,7 @@ def deny(*, platform: str, person: str, consent: Consent, paths: "HermesPaths") 
     request = _only(
         requests, wanted, lambda each: (each.entry_id, each.user_id), "No pairing request"
     )
-    preview = f"{_called(request)} asked {age(request.created_at, time.time())} ago."
+    preview = f"{_called(request)} requested access {age(request.created_at, time.time())} ago."
     if consent.obtain(output.one_line(preview) + "\n", "Reject this request?"):
         store.deny(platform, request.entry_id)
     _tell(consent, _waiting_object(request), f"Rejected the request of {_called(request)}.")
@@ -123,7 +123,7 @@ def revoke(*, platform: str, person: str, consent: Consent, paths: "HermesPaths"
     preview = f"{_called(user)} was approved on {moment(user.approved_at or None)}."
     if consent.obtain(output.one_line(preview) + "\n", "Revoke this access?"):
         store.revoke(platform, user.user_id)
-    _tell(consent, _approved_object(user), f"{_called(user)} may no longer write to the bot.")
+    _tell(consent, _approved_object(user), f"{_called(user)} can no longer write to the bot.")
 
 
 def _store(paths: "HermesPaths") -> PairingStore:

@@ -20,7 +20,7 @@ _LONGEST_S = 3600
 @click.option(
     "--insist",
     is_flag=True,
-    help="Start even if some scheduled work or platforms would not run here.",
+    help="Start even if some scheduled work or platforms do not run here.",
 )
 @click.option(
     "--drain",

@@ -55,7 +55,7 @@ def stop_sentence(facts: "GatewayFacts") -> str:
 def runs_already(name: str, pid: int, started_at: float | None) -> HermesError:
     """Return the error that another gateway has the home."""
     return HermesError(
-        "This home already has a gateway.",
+        "A gateway is already running for this home.",
         f"It is {name}, process {pid}, running for {age(started_at, time.time())}.",
         "See `hermes-desktop gateway status`. To stop it, use `hermes-desktop gateway stop`.",
     )

@@ -1,4 +1,4 @@
-"""``hermes-desktop sessions undo``: take back the last turns, with the files that they changed."""
+"""``hermes-desktop sessions undo``: undo the last turns and the file changes that they made."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -25,22 +25,26 @@ if TYPE_CHECKING:
 
 _MOST_TURNS = 1000
 _STATES = {
-    "changed-since": "changed since; left as it is",
-    "not-kept": "cannot be put back: what was there before was not kept",
-    "as-before": "is as before already",
+    "changed-since": "changed since; not restored",
+    "not-kept": "cannot be restored: the previous content was not kept",
+    "as-before": "already has its previous content",
 }
 
 
 @click.command()
 @click.argument("session", metavar="ID|TITLE")
 @click.option(
-    "--turns", type=click.IntRange(1, _MOST_TURNS), default=1, metavar="N", help="The last N turns."
+    "--turns",
+    type=click.IntRange(1, _MOST_TURNS),
+    default=1,
+    metavar="N",
+    help="Number of turns to undo.",
 )
 @click.option(
-    "--file", "only", multiple=True, metavar="PATH", help="Put back this file only; repeatable."
+    "--file", "only", multiple=True, metavar="PATH", help="Restore only this file; repeatable."
 )
-@click.option("--files-only", is_flag=True, help="Leave the messages.")
-@click.option("--overwrite", is_flag=True, help="Also put back files that were changed since.")
+@click.option("--files-only", is_flag=True, help="Keep the messages.")
+@click.option("--overwrite", is_flag=True, help="Restore files even if they were changed since.")
 @with_consent
 @with_home
 def undo(  # noqa: PLR0913 - its options
@@ -111,22 +115,22 @@ def _preview(
             shown = undoing.difference(step)
             lines += ["  " + output.neutralise(line) for line in shown.splitlines()]
     if not plan.files.steps and not plan.files.not_covered:
-        lines.append("No changed files are known.")
+        lines.append("No changed files are recorded.")
     lines += [output.one_line(f"Note: {each}") for each in plan.files.not_covered]
     if plan.files.interrupted:
         lines.append("Note: The turn was interrupted; every change since it began is listed.")
     if stays:
-        lines.append("The messages stay.")
+        lines.append("The messages are kept.")
     return "\n".join(lines) + "\n"
 
 
 def _told(result: "TurnUndoResult") -> str:
     files = [each for each in result.files.done if not each.is_folder]
-    lines = [f"Put back: {counted(len(files), 'file')}."]
-    lines += [f"Left, as it was changed since: {each.shown}" for each in result.left]
-    lines += [f"Not put back: {step.shown}: {why}" for step, why in result.files.failed]
+    lines = [f"Restored: {counted(len(files), 'file')}."]
+    lines += [f"Not restored, because it was changed since: {each.shown}" for each in result.left]
+    lines += [f"Not restored: {step.shown}: {why}" for step, why in result.files.failed]
     if result.rows:
-        lines.append(f"Taken back: {counted(result.rows, 'message')}.")
+        lines.append(f"Removed: {counted(result.rows, 'message')}.")
     return "".join(output.one_line(line) + "\n" for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""``hermes-desktop sessions health``, ``optimize`` and ``stats``: state and care of the store."""
+"""``hermes-desktop sessions health``, ``optimize`` and ``stats``: maintenance of the store."""
 
 import time
 from typing import TYPE_CHECKING, Any

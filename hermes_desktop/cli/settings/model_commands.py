@@ -1,4 +1,4 @@
-"""``models``: the model in use, model servers on this machine, and a test of one."""
+"""``models``: the model in use, model servers on this machine, and a test of a model."""
 
 import os
 from dataclasses import asdict
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_PROVIDERS = (Column("Provider"), Column("Standing"), Column("Address", gives_way=True))
+_PROVIDERS = (Column("Provider"), Column("State"), Column("Address", gives_way=True))
 _LOCAL = (Column("Server"), Column("Model"), Column("Context"), Column("Note", gives_way=True))
 _MOST_PORT = 65_535
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print a JSON array of flat objects.")
 
 
 @click.group("models")
 def models() -> None:
-    """See which model answers, find servers, try one.
+    """Show the model in use, find model servers, test a model.
 
     Which one answers is a setting: `hermes-desktop config set model.default NAME`, and
     model.provider or model.base_url beside it.
@@ -48,11 +48,11 @@ def models() -> None:
 
 
 @models.command("list")
-@click.option("--all", "everything", is_flag=True, help="Providers without a key, too.")
+@click.option("--all", "everything", is_flag=True, help="Include providers without a key.")
 @_json
 @with_home
 def list_models(*, everything: bool, as_json: bool, paths: "HermesPaths") -> None:
-    """Say which model answers, and list providers.
+    """Show the model in use and list providers.
 
     Models that stand by are named, too; providers are those that could be chosen. In a pipe:
     provider, standing (key, no key needed, no key, switched off), address.
@@ -80,7 +80,7 @@ def list_models(*, everything: bool, as_json: bool, paths: "HermesPaths") -> Non
     "ports",
     type=click.IntRange(1, _MOST_PORT),
     multiple=True,
-    help="Look at this port of the machine, too; may be given several times.",
+    help="Check this port, too; repeatable.",
 )
 @_json
 @with_home
@@ -102,9 +102,9 @@ def local(*, ports: tuple[int, ...], as_json: bool, paths: "HermesPaths") -> Non
         usual = ", ".join(str(port) for _, port in places)
         raise NotFoundError(
             "No model server was found on this machine.",
-            f"Nothing answers on the ports {usual}.",
-            "Start one (`ollama serve`), give its port with --port, or choose a provider on the "
-            "network: `hermes-desktop models list --all` names them.",
+            f"No server responds on the ports {usual}.",
+            "Start one (`ollama serve`), add its port with --port, or choose a provider on "
+            "the network: `hermes-desktop models list --all` lists them.",
         )
     output.write(as_text(_LOCAL, [row for server in found for row in _local_rows(server)]))
     output.say("To use one: hermes-desktop config set model.default MODEL model.base_url ADDRESS")
@@ -112,8 +112,8 @@ def local(*, ports: tuple[int, ...], as_json: bool, paths: "HermesPaths") -> Non
 
 @models.command("test")
 @click.argument("model", required=False)
-@click.option("--provider", help="In place of the provider of the settings.")
-@click.option("--base-url", help="In place of the address of the settings.")
+@click.option("--provider", help="Use this provider instead of the one in the settings.")
+@click.option("--base-url", help="Use this address instead of the one in the settings.")
 @_json
 @with_home
 def test(
@@ -142,7 +142,7 @@ def test(
     if not as_json:
         output.write(output.one_line(answer.words) + "\n")
         if answer.context_length:
-            output.write(f"It can be told {answer.context_length:,} tokens at once.\n")
+            output.write(f"Context window: {answer.context_length:,} tokens.\n")
         if answer.hint:
             output.say(answer.hint)
 
@@ -197,11 +197,11 @@ def _local_rows(server: "LocalServer") -> list[tuple[str, str, str, str]]:
 def _length(model: "LocalModel") -> str:
     if model.context_length is not None:
         return f"{model.context_length:,}"
-    return f"up to {model.could_be:,}" if model.could_be is not None else "not known"
+    return f"up to {model.could_be:,}" if model.could_be is not None else "unknown"
 
 
 def _warning(model: "LocalModel") -> str:
-    return "; small: it works well from 64,000 on" if model.too_small else ""
+    return " (small; 64,000 or more is recommended)" if model.too_small else ""
 
 
 def _local_objects(server: "LocalServer") -> list[dict[str, Any]]:

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     Column("Name"),
-    Column("Standing"),
+    Column("State"),
     Column("Version", optional=True),
-    Column("About", gives_way=True),
+    Column("Description", gives_way=True),
 )
 _MOST_FILES = 40
 _WITH_RIGHTS = (
-    "It runs with all your rights, inside this program: it can read every session and key."
+    "It runs with all your permissions inside this program and can read every session and key."
 )
 
 
 @click.group()
 def plugins() -> None:
-    """See and decide which plugins and hooks run.
+    """List plugins and hooks, and choose which of them run.
 
     Plugins lie in `plugins` of the home, event hooks in `hooks`, shell hooks stand under `hooks:`
     in config.yaml; packages that offer plugins are found, too. None of them runs before it is
@@ -38,10 +38,10 @@ def plugins() -> None:
 
 
 @plugins.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of flat objects.")
 @with_home
 def list_plugins(*, as_json: bool, paths: "HermesPaths") -> None:
-    """List plugins and hooks; none of them is run for that.
+    """List plugins and hooks without running them.
 
     In a pipe: name, standing (enabled, not enabled, changed, not usable), version, about.
     """
@@ -49,7 +49,7 @@ def list_plugins(*, as_json: bool, paths: "HermesPaths") -> None:
     if as_json:
         output.write_json([_object(each) for each in survey.entries])
     elif not survey.entries:
-        output.write("There are no plugins and no hooks in this home.\n")
+        output.write("This home has no plugins or hooks.\n")
     else:
         output.write(as_text(_COLUMNS, [_row(each) for each in survey.entries]))
     for warning in survey.warnings:
@@ -61,7 +61,7 @@ def list_plugins(*, as_json: bool, paths: "HermesPaths") -> None:
 @with_consent
 @with_home
 def enable(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
-    """Let a plugin or hook run from the next start on.
+    """Enable a plugin or hook from the next start on.
 
     Shows what would be run: where it lies, its files, what it says that it hears of. That is what
     is agreed to; if any of it changes, it does not run until it is enabled again.
@@ -71,9 +71,9 @@ def enable(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
     if entry.standing == "not usable":
         raise RefusedError(f"{entry.key} cannot be used here.", entry.reason, "")
     if entry.runs:
-        _tell(consent, entry, f"{entry.key} is enabled already.")
+        _tell(consent, entry, f"{entry.key} is already enabled.")
         return
-    if consent.obtain(_preview(entry), "Let it run?"):
+    if consent.obtain(_preview(entry), "Enable it?"):
         entry = survey.enable(entry)
     _tell(consent, entry, f"{entry.key} is enabled; it runs from the next start on.")
 
@@ -83,16 +83,16 @@ def enable(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
 @with_consent
 @with_home
 def disable(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
-    """Let a plugin or hook run no longer, from the next start on."""
+    """Disable a plugin or hook from the next start on."""
     survey = _survey(paths)
     entry = survey.find(output.without_surrogates(name))
     if entry.standing == "not enabled":
         _tell(consent, entry, f"{entry.key} is not enabled.")
         return
     preview = output.one_line(f"{entry.key}: {entry.path}") + "\n"
-    if consent.obtain(preview, "Let it run no longer?"):
+    if consent.obtain(preview, "Disable it?"):
         entry = survey.disable(entry)
-    _tell(consent, entry, f"{entry.key} is disabled; it runs no more from the next start on.")
+    _tell(consent, entry, f"{entry.key} is disabled; it no longer runs after the next start.")
 
 
 def _survey(paths: "HermesPaths") -> "PluginSurvey":
@@ -109,7 +109,7 @@ def _preview(entry: "PluginEntry") -> str:
     if entry.author:
         lines.append(f"  by {entry.author}")
     lines.append(f"  {'Command' if entry.kind == 'shell' else 'Path'}: {entry.path}")
-    lines.append(f"  Hears of: {', '.join(entry.hooks) or 'it does not say'}")
+    lines.append(f"  Events: {', '.join(entry.hooks) or 'it does not say'}")
     if entry.reason:
         lines.append(f"  {entry.reason}")
     lines.append(f"  {counted(len(entry.files), 'file')}:")
@@ -120,7 +120,7 @@ def _preview(entry: "PluginEntry") -> str:
     if len(entry.files) > _MOST_FILES:
         lines.append(f"    and {len(entry.files) - _MOST_FILES:,} more")
     gone = sorted(marked - {name for name, _ in entry.files})
-    lines.extend(f"    {name}: gone" for name in gone)
+    lines.extend(f"    {name}: missing" for name in gone)
     lines.append(f"  {_WITH_RIGHTS}")
     return "".join(f"{_indented(line)}\n" for line in lines)
 

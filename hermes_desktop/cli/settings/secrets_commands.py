@@ -60,7 +60,7 @@ else:
             output.say("")
 
 
-_COLUMNS = (Column("Secret"), Column("Standing"), Column("What it is", gives_way=True))
+_COLUMNS = (Column("Secret"), Column("State"), Column("Description", gives_way=True))
 _MOST_READ = 1_000_000
 """Bytes of standard input; no secret is longer."""
 _OURS = frozenset({"keyring", "plain file"})
@@ -70,7 +70,7 @@ _WAITING = "Waiting for the keyring; it may ask for its password…"
 
 @click.group("secrets")
 def secrets() -> None:
-    """Keep tokens and keys in the desktop's keyring.
+    """Manage tokens and keys in the system keyring.
 
     What counts is the first of: environment, keyring, plain file (`set --plain`), .env,
     config.yaml, gateway.json. `hermes` itself knows no keyring; its own commands look in the
@@ -79,18 +79,18 @@ def secrets() -> None:
 
 
 @secrets.command("list")
-@click.option("--all", "everything", is_flag=True, help="Those that are nowhere, too.")
+@click.option("--all", "everything", is_flag=True, help="Include secrets that are not set.")
 @click.option("--show-end", is_flag=True, help="Show the last four characters of each.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of flat objects.")
 @with_home
 def list_secrets(*, everything: bool, show_end: bool, as_json: bool, paths: "HermesPaths") -> None:
-    """List secrets and where they are; never what they are."""
+    """List secrets and where they are stored, never their values."""
     views = [view for view in _repository(paths).look() if view.places or everything]
     if as_json:
         output.write_json([_object(view, show_end=show_end) for view in views])
         return
     if not views:
-        output.say("There are no secrets in this home. See all that could be with --all.")
+        output.say("No secrets are set in this home. To see all possible ones, add --all.")
         return
     rows = [(view.name, _standing(view, show_end=show_end), view.label) for view in views]
     output.write(as_text(_COLUMNS, rows))
@@ -102,7 +102,7 @@ def list_secrets(*, everything: bool, show_end: bool, as_json: bool, paths: "Her
 @secrets.command("set")
 @click.argument("name")
 @click.argument("values", nargs=-1, metavar="")
-@click.option("--plain", is_flag=True, help="Keep it in a file that only you can read (0600).")
+@click.option("--plain", is_flag=True, help="Store it in a file that only you can read (0600).")
 @click.option(
     "--no-check", "unchecked", is_flag=True, help="Do not check it with the platform first."
 )
@@ -110,7 +110,7 @@ def list_secrets(*, everything: bool, show_end: bool, as_json: bool, paths: "Her
 def set_secret(
     *, name: str, values: tuple[str, ...], plain: bool, unchecked: bool, paths: "HermesPaths"
 ) -> None:
-    """Keep a secret in the keyring.
+    """Store a secret in the keyring.
 
     The value is asked for without being shown, or read from standard input; it never stands on
     the command line, where every program of yours could see it. A token that its platform does not
@@ -124,8 +124,8 @@ def set_secret(
     if values or "=" in name:
         raise UsageError(
             "Secrets cannot be given on the command line.",
-            "Other programs could see it there, and the shell would store it in its history.",
-            "Give the name only: you are asked for the value, or it is read from standard input.",
+            "Other programs could see them, and the shell would store them in its history.",
+            "Enter only the name. You are asked for the value, or it is read from standard input.",
         )
     name = checked_name(output.without_surrogates(name))
     given = validate_argument(name, _ask_for(name))
@@ -150,11 +150,11 @@ def set_secret(
 
 @secrets.command("move")
 @click.argument("name")
-@click.option("--back", is_flag=True, help="From the keyring into .env.")
+@click.option("--back", is_flag=True, help="Move it from the keyring to .env.")
 @with_consent
 @with_home
 def move(*, name: str, back: bool, consent: Consent, paths: "HermesPaths") -> None:
-    """Move a secret into the keyring, or back.
+    """Move a secret to the keyring, or back.
 
     From .env or config.yaml into the keyring; with --back from the keyring into .env. It is read
     back from its new place before it is removed from the old one and from the stored versions of
@@ -169,9 +169,11 @@ def move(*, name: str, back: bool, consent: Consent, paths: "HermesPaths") -> No
     if not any(place.where in froms for place in view.places):
         act(view.name)  # raises that it is not there
     if back:
-        preview = f"{view.name} is moved from the keyring to .env, where programs can read it.\n"
+        preview = (
+            f"{view.name} will be moved from the keyring to .env, where programs can read it.\n"
+        )
     else:
-        preview = f"{view.name} is moved to the keyring. {note}\n"
+        preview = f"{view.name} will be moved to the keyring. {note}\n"
     if not consent.obtain(preview, "Move it?"):
         return
     _say_that_it_waits()
@@ -195,7 +197,7 @@ def move(*, name: str, back: bool, consent: Consent, paths: "HermesPaths") -> No
 @with_consent
 @with_home
 def remove(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
-    """Remove a secret from the keyring for good.
+    """Permanently remove a secret from the keyring.
 
     One that was stored with `secrets set --plain` is removed from that file. Values in .env and
     config.yaml stay.
@@ -206,10 +208,10 @@ def remove(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
     if len(left) == len(view.places):
         repository.remove(view.name)  # raises that it is not kept here
     then = (
-        f"then {_words(left[0], show_end=False)} is used" if left else "then it is stored nowhere"
+        f"{_words(left[0], show_end=False)} is then used" if left else "it is then stored nowhere"
     )
     kept = " and ".join(place.where for place in view.places if place not in left)
-    if consent.obtain(f"{view.name} is removed from the {kept}; {then}.\n", "Remove it?"):
+    if consent.obtain(f"{view.name} will be removed from the {kept}; {then}.\n", "Remove it?"):
         _say_that_it_waits()
         repository.remove(view.name)
         if consent.as_json:
@@ -221,7 +223,7 @@ def remove(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
 @secrets.command("check")
 @with_home
 def check(*, paths: "HermesPaths") -> None:
-    """See whether the keyring works.
+    """Check whether the keyring works.
 
     Something is kept in it and taken out again.
     """
@@ -255,14 +257,14 @@ def _verify_with_platform(paths: "HermesPaths", name: str, value: str) -> None:
     if not platform:
         return
     title = PLATFORMS[platform].title
-    output.say(f"Asking {title} whether it takes this…")
+    output.say(f"Checking it with {title}…")
     answer = check_secret(
         paths, os.environ, SystemClock(), platform=platform, name=name, value=value
     )
     if answer.kind == "ok":
-        output.say(f"{title} takes it" + (f": {answer.name}." if answer.name else "."))
+        output.say(f"{title} accepts it" + (f": {answer.name}." if answer.name else "."))
     else:
-        output.say(f"{title} could not be asked. {answer.words}")
+        output.say(f"{title} could not be reached. {answer.words}")
 
 
 def _ask_for(name: str) -> str:
@@ -307,13 +309,16 @@ def _difference(view: "SecretView") -> str:
     counts = view.counts
     here = counts.where if counts else "none"
     hermes = next((p.where for p in view.places if p.where == ".env"), "")
-    beside = f", while `hermes` takes {hermes} first" if hermes and hermes != here else ""
+    beside = f", while `hermes` uses {hermes}" if hermes and hermes != here else ""
     return f"{view.name} has different values; {here} is used here{beside}."
 
 
 def _takes_effect(view: "SecretView") -> str:
     if view.platform:
-        return "Takes effect immediately: a running gateway reconnects the platform, or leaves it."
+        return (
+            "Takes effect immediately: a running gateway reconnects the platform, or "
+            "disconnects it."
+        )
     return "Takes effect immediately."
 
 

@@ -1,4 +1,4 @@
-"""``config``: list, explain and change settings; the earlier versions of config.yaml."""
+"""``config``: list, explain and change settings; earlier versions of config.yaml."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -75,7 +75,7 @@ def as_object(view: "SettingView") -> dict[str, Any]:
 
 
 def explanation(view: "SettingView") -> Iterator[str]:
-    """Yield everything there is to know about a setting, line by line."""
+    """Yield a description of a setting, line by line."""
     from hermes_desktop.settings.options import EFFECT_WORDS
 
     option = view.option
@@ -84,7 +84,7 @@ def explanation(view: "SettingView") -> Iterator[str]:
     yield f"Now: {shown(view.value)} ({source_words(view)})."
     yield f"Default: {shown(option.default)}."
     if view.problem:
-        yield f"The file holds {shown(view.stored)}: {view.problem}"
+        yield f"The file contains {shown(view.stored)}: {view.problem}"
     yield option.allowed()
     for word, meaning in (option.choices or {}).items():
         yield f"  {word}: {meaning}"
@@ -100,7 +100,7 @@ def explanation(view: "SettingView") -> Iterator[str]:
         yield f"Accepted at: {places}."
     for key, line in view.ignored:
         nowhere = "neither this program nor `hermes` uses it"
-        yield f"{key} (line {line}) is in the file, too, but {nowhere}."
+        yield f"{key} (line {line}) is also in the file, but {nowhere}."
     if option.switched_on_by:
         sets = " or ".join(" with ".join(names) for names in option.switched_on_by)
         yield f"If the file does not set it, {sets} alone turns it on."
@@ -110,13 +110,13 @@ def explanation(view: "SettingView") -> Iterator[str]:
 
 
 _COLUMNS = (Column("Setting"), Column("Value"), Column("From", gives_way=True))
-_dry_run = click.option("--dry-run", is_flag=True, help="Show the difference, write nothing.")
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+_dry_run = click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print a JSON array of flat objects.")
 
 
 @click.group("config")
 def config() -> None:
-    """See and change settings, without a text editor.
+    """Show and change settings without a text editor.
 
     config.yaml is changed value by value: comments, order and everything else in it stay, and the
     five versions before are kept. Secrets are another matter: see `hermes-desktop secrets`.
@@ -125,13 +125,13 @@ def config() -> None:
 
 @config.command("list")
 @click.argument("words", nargs=-1)
-@click.option("--set", "only_set", is_flag=True, help="Leave out what is at its default.")
+@click.option("--set", "only_set", is_flag=True, help="Omit settings at their default.")
 @_json
 @with_home
 def list_settings(
     *, words: tuple[str, ...], only_set: bool, as_json: bool, paths: "HermesPaths"
 ) -> None:
-    """List settings with their values and where those come from.
+    """List settings with their values and sources.
 
     WORDS are looked for in names, labels and explanations. Keys of config.yaml that are no setting
     of this program are listed at the end, with their lines; they are only shown.
@@ -146,7 +146,7 @@ def list_settings(
         output.write_json([*(as_object(view) for view in views), *others])
         return
     if not views and not unknown:
-        output.say("No setting fits.")
+        output.say("No settings match.")
         return
     rows = [(view.key, shown(view.value), source_words(view)) for view in views]
     rows += [(u.key, u.value, f"config.yaml, line {u.line}; only shown") for u in unknown]
@@ -161,7 +161,7 @@ def list_settings(
 @_json
 @with_home
 def get(*, key: str, as_json: bool, paths: "HermesPaths") -> None:
-    """Print the value of a setting that counts now."""
+    """Print the effective value of a setting."""
     view = _repository(paths).find(output.without_surrogates(key))
     if as_json:
         output.write_json([as_object(view)])
@@ -174,7 +174,7 @@ def get(*, key: str, as_json: bool, paths: "HermesPaths") -> None:
 @click.argument("key")
 @with_home
 def explain(*, key: str, paths: "HermesPaths") -> None:
-    """Say what a setting does and what it may be.
+    """Show what a setting does and which values it accepts.
 
     Also what a change brings with it, and when it counts.
     """
@@ -198,7 +198,7 @@ def reference() -> None:
 def set_value(
     *, pairs: tuple[str, ...], dry_run: bool, as_json: bool, paths: "HermesPaths"
 ) -> None:
-    """Change settings: all that are given, or none.
+    """Change settings; if one value is not valid, nothing is changed.
 
     If one value makes no sense, nothing is written.
 
@@ -208,7 +208,7 @@ def set_value(
     from hermes_desktop.services.settings.settings_repository import Change, find_option
 
     if len(pairs) % 2:
-        raise click.UsageError("Give a value for each setting: KEY VALUE.")
+        raise click.UsageError("Enter a value for each setting: KEY VALUE.")
     words = [output.without_surrogates(word) for word in pairs]
     changes = []
     for key, text in zip(words[::2], words[1::2], strict=True):
@@ -223,7 +223,7 @@ def set_value(
 @_json
 @with_home
 def unset(*, keys: tuple[str, ...], dry_run: bool, as_json: bool, paths: "HermesPaths") -> None:
-    """Take settings out of the file, so that their defaults count."""
+    """Remove settings from the file, so that their defaults apply."""
     from hermes_desktop.services.settings.settings_repository import Change, find_option
 
     changes = [Change(find_option(output.without_surrogates(key)).key, unset=True) for key in keys]
@@ -234,12 +234,12 @@ def unset(*, keys: tuple[str, ...], dry_run: bool, as_json: bool, paths: "Hermes
 @_json
 @with_home
 def versions(*, as_json: bool, paths: "HermesPaths") -> None:
-    """List former versions of config.yaml, the newest first."""
+    """List earlier versions of config.yaml, newest first."""
     found = _repository(paths).config.versions()
     if as_json:
         output.write_json([_version(each) for each in found])
     elif not found:
-        output.say("config.yaml was not changed here yet.")
+        output.say("config.yaml has not been changed here yet.")
     else:
         columns = (Column("Number", right=True), Column("Replaced"), Column("File"))
         rows = [(each.number, _when(each), each.name) for each in found]
@@ -250,7 +250,7 @@ def versions(*, as_json: bool, paths: "HermesPaths") -> None:
 @click.argument("version", default="1")
 @with_home
 def diff(*, version: str, paths: "HermesPaths") -> None:
-    """Show what changed since a former version.
+    """Show what changed since an earlier version.
 
     VERSION is a number or a name from `config versions`; without one, the latest. Secrets are
     hidden.
@@ -260,7 +260,7 @@ def diff(*, version: str, paths: "HermesPaths") -> None:
     if found:
         output.write(output.neutralise(found))
     else:
-        output.say("Nothing changed since.")
+        output.say("There are no changes.")
 
 
 @config.command("restore")
@@ -268,7 +268,7 @@ def diff(*, version: str, paths: "HermesPaths") -> None:
 @with_consent
 @with_home
 def restore(*, version: str, consent: Consent, paths: "HermesPaths") -> None:
-    """Bring a former version of config.yaml back.
+    """Restore an earlier version of config.yaml.
 
     VERSION is a number or a name from `config versions`; without one, the latest. What stands
     there now becomes a version, too.
@@ -279,7 +279,7 @@ def restore(*, version: str, consent: Consent, paths: "HermesPaths") -> None:
     if not preview.diff:
         output.say("The file already has this content; nothing was changed.")
         return
-    if consent.obtain(output.neutralise(preview.diff), "Bring this version back?"):
+    if consent.obtain(output.neutralise(preview.diff), "Restore this version?"):
         _tell(paths, repository.restore(found), as_json=consent.as_json)
 
 
@@ -313,7 +313,7 @@ def _tell(paths: "HermesPaths", saved: "Saved", *, as_json: bool) -> None:
     if as_json:
         output.write_json([as_object(view) for view in views])
     elif not saved.diff:
-        output.say("Nothing had to be changed.")
+        output.say("No changes were needed.")
     else:
         for view in views:
             why = "" if view.is_set or view.is_default else f" ({source_words(view)})"

@@ -1,4 +1,4 @@
-"""Polling on a thread of its own, with changes reported to the event loop."""
+"""Polling on a separate thread, with changes reported to the event loop."""
 
 import asyncio
 import contextlib

@@ -35,7 +35,7 @@ class CancellableRunner:
             self._running.discard(task)
             task.cancel()  # if the wait itself was cancelled
         if task.cancelled():
-            raise CancelledError(self._title, "You did not wait for the answer.")
+            raise CancelledError(self._title, "You stopped waiting for the answer.")
         return task.result()
 
     def stop(self) -> None:

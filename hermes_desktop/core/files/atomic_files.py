@@ -129,7 +129,7 @@ def write_bytes_atomic(
 
 
 def remove_leftovers(path: Path) -> None:
-    """Delete the temporary files that killed writers of a file left beside it.
+    """Delete the temporary files that killed writers left next to a file.
 
     Args:
         path: The file; a writer that is still active has started within the last minute.

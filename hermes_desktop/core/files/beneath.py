@@ -194,7 +194,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _walk(folder: int, parts: list[str], flags: int, mode: int) -> int:
-    """Open each folder on the way by itself, where the kernel cannot do it in one step."""
+    """Open each folder of the path separately, where the kernel cannot do it in one step."""
     flags |= os.O_NOFOLLOW | os.O_CLOEXEC
     here = folder
     try:

@@ -104,7 +104,7 @@ class ExitDeadline:
 
     def _tell(self) -> None:
         words = f"Closing took more than {self._seconds:.0f} s; the process ends now."
-        self._tell_person(f"{words} Where it hung stands in the log.")
+        self._tell_person(f"{words} The log shows where it hung.")
         log.critical("%s", words)
         names = {thread.ident: thread.name for thread in threading.enumerate()}
         for ident, frame in sys._current_frames().items():  # noqa: SLF001 - the documented way

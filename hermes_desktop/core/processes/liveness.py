@@ -1,4 +1,4 @@
-"""Whether a process runs. Standard library only: the identity process imports this by itself."""
+"""Whether a process runs. Standard library only, because the identity process imports it alone."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Readable names of characters that get into keys when they are copied from a page or a chat."""
+"""Readable names of unexpected characters in keys that were copied from a page or a chat."""
 
 import unicodedata
 

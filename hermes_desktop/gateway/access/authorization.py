@@ -199,9 +199,10 @@ def refuse_open_policies(config: GatewayConfig, lookup: Lookup = _unset) -> None
     platforms = sorted({name.partition(".")[0] for name in found})
     variables = " or ".join(f"{variable(name, 'ALLOW_ALL_USERS')}=true" for name in platforms)
     raise RefusedError(
-        "Everybody could write to the assistant.",
-        f"{', '.join(found)} in config.yaml says open, and nothing says that this is meant.",
-        f"Set it to allowlist or pairing; if everybody is to write, set {variables}.",
+        "Anyone could write to the assistant.",
+        f"{', '.join(found)} in config.yaml is set to open, without confirmation that this is "
+        "intended.",
+        f"Set it to allowlist or pairing. To let everyone write, set {variables}.",
     )
 
 
@@ -265,7 +266,7 @@ def command_access(source: SessionSource, config: GatewayConfig) -> CommandAcces
 
 log = logging.getLogger(__name__)
 
-TOO_MANY = "Too many people are asking to be let in right now. Try again later."
+TOO_MANY = "Too many people are requesting access right now. Try again later."
 _MOST_REFUSALS, _REFUSALS_S = 5, 60.0
 """Limit of refusal replies per period; platforms block a bot that answers every stranger."""
 
@@ -359,9 +360,7 @@ class Access:
 
 def _invitation(platform: str, code: str) -> str:
     return (
-        "I do not know you yet. Send this code to the owner of this assistant:\n\n"
-        f"{code}\n\n"
-        "The owner lets you in from the window of Hermes Desktop, or with\n"
-        f"hermes-desktop gateway pairing approve {platform} {code}\n\n"
-        "The code is good for one hour."
+        f"This assistant does not know you yet. Send this code to its owner:\n\n{code}\n\nThe "
+        "owner approves it in the window of Hermes Desktop, or with\nhermes-desktop gateway "
+        f"pairing approve {platform} {code}\n\nThe code is valid for one hour."
     )

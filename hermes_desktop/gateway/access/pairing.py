@@ -175,9 +175,10 @@ class PairingStore:
             if request is None:
                 self._count_wrong_code(platform)
                 raise NotFoundError(
-                    "This code is not known.",
-                    f"No request of {platform} that is younger than an hour has it.",
-                    "Compare it with what the person was sent, or let them ask again.",
+                    "This code is not valid.",
+                    f"No {platform} request of the last hour has it.",
+                    "Compare it with the code that the person received, or ask them to "
+                    "request a new one.",
                 )
             return self._let_in(request)
 
@@ -241,9 +242,9 @@ class PairingStore:
             if request.entry_id == entry_id:
                 return request
         raise NotFoundError(
-            "This request is gone.",
-            "It was answered already, or is older than an hour.",
-            "Look at the list again.",
+            "This request no longer exists.",
+            "It was already answered, or is older than an hour.",
+            "Check the list again.",
         )
 
     def _with_code(self, platform: str, code: str) -> PairingRequest | None:
@@ -336,7 +337,7 @@ def _number(value: Any) -> float:
 
 def _too_many_codes(platform: str, seconds: float) -> RefusedError:
     return RefusedError(
-        "Too many wrong codes were tried.",
-        f"For {platform} no code is taken for another {math.ceil(seconds / 60)} min.",
-        "Answer the request in the window, or wait.",
+        "Too many wrong codes were entered.",
+        f"Codes for {platform} are refused for another {math.ceil(seconds / 60)} min.",
+        "Approve the request in the window, or wait.",
     )

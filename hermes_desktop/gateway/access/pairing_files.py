@@ -129,8 +129,8 @@ class PairingFiles:
 def _name(platform: str, kind: str) -> str:
     if not re.fullmatch(r"[a-z0-9_-]+", platform):
         raise UsageError(
-            f"“{platform}” is no platform.",
-            "Names of platforms have small letters, digits, - and _.",
+            f"“{platform}” is not a platform.",
+            "Platform names consist of lowercase letters, digits, - and _.",
             "Give a name such as telegram.",
         )
     return f"{platform}-{kind}.json"
@@ -164,7 +164,7 @@ def _telling(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise HermesError(
-            "Who is paired cannot be written down.",
+            "The pairing list cannot be saved.",
             f"{path}: {error.strerror or type(error).__name__}.",
-            "Check the rights of that folder and the space on the disk.",
+            "Check the permissions of the folder and the free disk space.",
         ) from error

@@ -14,15 +14,15 @@ def closing() -> RefusedError:
     return RefusedError(
         "Hermes Desktop is closing.",
         "The message was not sent.",
-        "Send it again after the next start.",
+        "Send it again after Hermes Desktop has started.",
     )
 
 
 def asked_to_drain() -> RefusedError:
     """Return the error for a message that arrives while a tool has requested a drain."""
     return RefusedError(
-        "No new messages are taken at the moment.",
-        "A tool has asked the gateway to let its work end.",
+        "New messages are not accepted at the moment.",
+        "A tool asked the gateway to finish its work.",
         "Send it again later.",
     )
 
@@ -30,9 +30,9 @@ def asked_to_drain() -> RefusedError:
 def too_many_waiting(waiting: int) -> BusyError:
     """Return the error for a chat whose queue is full."""
     return BusyError(
-        "This message was not taken.",
-        f"{waiting} messages wait here already.",
-        "Wait for some answers, or send /stop to drop what waits.",
+        "This message was not accepted.",
+        f"{waiting} messages are already waiting here.",
+        "Wait for some replies, or send /stop to discard the waiting messages.",
     )
 
 
@@ -40,25 +40,24 @@ def reply_being_written() -> BusyError:
     """Return the error for moving a chat while a turn runs."""
     return BusyError(
         "A reply is being written.",
-        "The chat, or the session that it is to go on in, is busy.",
-        "Wait for it to end.",
+        "The chat, or the session to continue in, is busy.",
+        "Wait until the reply is finished.",
     )
 
 
 def nothing_to_continue() -> NotFoundError:
     """Return the error for continuing in a session that does not exist."""
     return NotFoundError(
-        "The chat goes on where it is.",
-        "The session before was deleted, or the chat is not known any more.",
+        "The chat stays in its session.",
+        "The previous session was deleted, or the chat is no longer known.",
     )
 
 
 def too_many_conversations(limit: int) -> BusyError:
     """Return the error for reaching the limit of concurrent sessions."""
     return BusyError(
-        "This message was not taken.",
-        f"{limit} sessions are being answered at once, and no more are allowed "
-        "(max_concurrent_sessions).",
+        "This message was not accepted.",
+        f"{limit} sessions are active, which is the maximum (max_concurrent_sessions).",
         "Send it again in a moment.",
     )
 
@@ -66,9 +65,9 @@ def too_many_conversations(limit: int) -> BusyError:
 def timed_out(silence_s: float) -> RefusedError:
     """Return the error for a turn that was inactive for too long and was ended."""
     return RefusedError(
-        "I stopped, because nothing happened any more.",
-        f"The turn was silent for {max(1, round(silence_s / 60))} min (agent.gateway_timeout).",
-        "Send the message again, or ask for less at once.",
+        "I stopped because there was no more progress.",
+        f"The turn was inactive for {max(1, round(silence_s / 60))} min (agent.gateway_timeout).",
+        "Send the message again, or split the task into smaller ones.",
     )
 
 
@@ -76,7 +75,7 @@ def gone(session_id: str) -> NotFoundError:
     """Return the error for a session that was deleted while it was in use here."""
     return NotFoundError(
         "This session was deleted.",
-        f"Another program removed {session_id}; the message was not sent.",
+        f"Another program deleted {session_id}; the message was not sent.",
         "Send it in a new session.",
     )
 
@@ -84,7 +83,7 @@ def gone(session_id: str) -> NotFoundError:
 def no_database() -> StateUnavailableError:
     """Return the error for a gateway without a session database."""
     return StateUnavailableError(
-        "There is no session database.",
+        "The session database is missing.",
         "The gateway was started without one.",
         "Start Hermes Desktop again.",
     )
@@ -95,5 +94,5 @@ def no_model() -> NotConfiguredError:
     return NotConfiguredError(
         "No model is set.",
         "The gateway was started without one.",
-        "Say `hermes-desktop config set model.default NAME`, then try again.",
+        "Run `hermes-desktop config set model.default NAME`, then try again.",
     )

@@ -69,9 +69,9 @@ class AddedCommands:
         """Run a command and return its reply; never raises for it. Cancelling ends its program."""
         found = self._find(name)
         if found is None:
-            return CommandReply(f"/{name} is not there any more.")
+            return CommandReply(f"/{name} no longer exists.")
         if self._running >= MOST_AT_ONCE:
-            return CommandReply("Too many commands run at the moment. Try again in a while.")
+            return CommandReply("Too many commands are running. Try again in a moment.")
         gone = threading.Event()
         self._running += 1
         try:
@@ -89,10 +89,10 @@ def _reply(found: AddedCommand, args: str, gone: threading.Event) -> str:
         return found.run(args, gone.is_set)[:MOST_CHARACTERS]
     except TimeoutError:
         log.error("%s took longer than %g s", name, COMMAND_S)  # noqa: TRY400 - no bug of ours
-        return f"{name} took longer than {COMMAND_S:g} seconds and is not waited for."
+        return f"{name} took longer than {COMMAND_S:g} seconds and was abandoned."
     except BaseException:  # third-party code, which may call sys.exit(), too
         log.warning("%s failed", name, exc_info=True)
-        return f"{name} failed. The log says more."
+        return f"{name} failed. See the log for details."
 
 
 async def _on_thread(call: Callable[[], str], name: str) -> str:

@@ -156,14 +156,19 @@ class CommandDispatch:
         """Return why a command is refused, None when it is not."""
         name = f"{prefix}{command.name}"
         if not command_access(source, self._runner.config).allows(command.name):
-            return CommandReply(f"You may not use {name} here. {prefix}whoami says what you may.")
+            return CommandReply(
+                f"You cannot use {name} here. To see what you can use, send {prefix}whoami."
+            )
         if not command.available:
-            return CommandReply(f"This version does not have {name} yet. {prefix}help lists all.")
+            return CommandReply(
+                f"{name} is not supported in this version. To list all commands, send {prefix}help."
+            )
         if source.platform is Platform.DESKTOP and command.instead_in_window:
             return CommandReply(command.instead_in_window)
         if not command.while_busy and self._runner.chats.is_busy(session_key):
             return CommandReply(
-                f"{name} has to wait: a reply is being written. Wait for it, or say {prefix}stop."
+                f"{name} cannot be used while a reply is being written. Wait for it, or send "
+                f"{prefix}stop."
             )
         return None
 
@@ -217,7 +222,7 @@ class CommandDispatch:
             return await self._added.run(command.name, args)
         session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
         if session_db is None:
-            return CommandReply("There is no session database.")
+            return CommandReply("The session database is missing.")
         home = self._facts.home
         host = RunnerHost(
             self._runner,
@@ -244,8 +249,8 @@ class CommandDispatch:
         except Exception as error:  # a bug, but the sender still gets a reply
             log.exception("The command %s failed", command.name)
             return CommandReply(
-                "Something went wrong inside Hermes Desktop "
-                f"({type(error).__name__}). The log says more."
+                f"An internal error occurred in Hermes Desktop ({type(error).__name__}). See "
+                "the log for details."
             )
 
     def _remembered(self, session_key: str) -> list[str]:
@@ -279,12 +284,13 @@ class CommandDispatch:
         now = self._runner.state.clock.monotonic()
         self._questions[session_key] = _Question(command, typed.args, source.user_id, now)
         lost = (
-            "The session so far is left behind; it stays in the history."
+            "The chat leaves this session, which stays in the history."
             if command.name == "new"
-            else "What was said last is taken out of the session."
+            else "The last messages are removed from the session."
         )
         return CommandReply(
-            f"{typed.prefix}{command.name}: {lost} Is that meant? Answer once, always or cancel."
+            f"{typed.prefix}{command.name}: {lost} To confirm, answer once or always; "
+            "otherwise answer cancel."
         )
 
     def _answered_question(
@@ -326,6 +332,7 @@ def _unknown(typed: TypedCommand) -> CommandReply:
         return CommandReply()
     shown = typed.name[:40]
     return CommandReply(
-        f"There is no command {typed.prefix}{shown}. {typed.prefix}commands lists all. "
-        "If this was meant for the assistant, begin with another sign."
+        f"There is no command {typed.prefix}{shown}. To list all commands, send "
+        f"{typed.prefix}commands. To send this to the assistant, put a different character "
+        "first."
     )

@@ -128,8 +128,8 @@ class RunnerHost:
         if leases.is_held(session_id):
             raise BusyError(
                 "A reply is being written in this session.",
-                "Another chat, or the window, is in it, too.",
-                "Wait for it to end.",
+                "It is also used by another chat or the window.",
+                "Wait until the reply is finished.",
             )
         locks = self._runner.state.program_locks
         async with (
@@ -291,14 +291,16 @@ class RunnerHost:
 
     def _control(self, platform: str) -> PlatformControl:
         if self._platforms is None:
-            raise RefusedError(f"{platform} is not served here.", hint="Look at the list of them.")
+            raise RefusedError(
+                f"{platform} is not served here.", hint="Check the list of platforms."
+            )
         return self._platforms
 
     async def set_home(self) -> None:
         """Send the platform's unsolicited messages to this chat from the next start on."""
         if self._env_file is None:
             raise RefusedError(
-                "The settings of this home are not written here.",
+                "The settings of this home cannot be changed here.",
                 "The gateway was started without them.",
                 "Set the home channel where the gateway runs.",
             )
@@ -322,7 +324,7 @@ def write_home(env_file: Path, source: SessionSource) -> None:
         raise
     except ValueError as error:
         raise RefusedError(
-            "This chat cannot be the home.",
-            "Its id has signs that mean something else in .env.",
+            "This chat cannot be the home channel.",
+            "Its ID contains characters with a special meaning in .env.",
             f"Set {name} by hand.",
         ) from error

@@ -174,6 +174,6 @@ def _number(
         return None
     number = as_whole_number(value, default=low - 1, low=low, high=high)
     if number < low:
-        warn(f"{variable} is no number that makes sense there and is ignored.")
+        warn(f"{variable} is not a valid number and is ignored.")
         return None
     return number

@@ -71,7 +71,7 @@ def _warn_of_policies(merged: Mapping[str, Any], warn: Warn) -> None:
     for name in ("mode", "at_hour", "idle_minutes"):
         given = policy.get(name)
         if given is not None and given is not False and str(given) != str(getattr(read, name)):
-            warn(f"{name} of session_reset makes no sense; {getattr(read, name)} is used.")
+            warn(f"{name} of session_reset is not valid; {getattr(read, name)} is used.")
 
 
 def _checked(platform: Platform, settings: PlatformConfig, warn: Warn) -> PlatformConfig:
@@ -83,7 +83,7 @@ def _checked(platform: Platform, settings: PlatformConfig, warn: Warn) -> Platfo
     token, variable = (settings.token or "").strip(), TOKEN_VARIABLES[platform]
     if not token:
         if not extra.get("password"):
-            warn(f"{platform.value} is on and has no token; set {variable}.")
+            warn(f"{platform.value} is on but has no token; set {variable}.")
         return settings
     if _PLACEHOLDER.fullmatch(token) is None:
         return settings

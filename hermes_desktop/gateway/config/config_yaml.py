@@ -87,11 +87,11 @@ def merge_yaml(base: Mapping[str, Any], data: Mapping[str, Any], warn: Warn) -> 
         if name in found:
             merged[field] = found[name]
             if not isinstance(found[name], Mapping | None):
-                warn(f"{name} in config.yaml is no group of settings; the defaults are used.")
+                warn(f"{name} in config.yaml is not a group of settings; the defaults are used.")
     if isinstance(found.get("quick_commands"), Mapping):
         merged["quick_commands"] = found["quick_commands"]
     elif "quick_commands" in found:
-        warn("quick_commands in config.yaml is no group of commands and is ignored.")
+        warn("quick_commands in config.yaml is not a group of commands and is ignored.")
     speech = as_mapping(found.get("stt"))
     for name in ("enabled", "echo_transcripts"):
         if name in speech:

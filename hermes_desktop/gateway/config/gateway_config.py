@@ -271,5 +271,5 @@ def _limit(value: object) -> int | None:
         return None
     limit = as_whole_number(value, default=0, low=0)
     if limit == 0 and str(value).strip() not in {"0", "0.0"}:
-        log.warning("max_concurrent_sessions is no number above 0 and means no limit")
+        log.warning("max_concurrent_sessions is not a number above 0; there is no limit")
     return limit or None

@@ -64,8 +64,8 @@ def change_user_list(env_file: Path, platform: str, *, add: str = "", remove: st
         if remove:
             raise ConfigError(
                 f"{name} in .env cannot be changed from here.",
-                f"{env_file} has more in that list than ids.",
-                f"Take {remove} out of that line by hand.",
+                f"The list in {env_file} contains more than IDs.",
+                f"Remove {remove} from that line by hand.",
             )
         return False
     set_env_line(env_file, name, ",".join(kept) or None)

@@ -28,7 +28,7 @@ from hermes_desktop.gateway.delivery.sending import (
     AdapterOf,
     Parcel,
     Sender,
-    SendingManners,
+    SendPolicy,
     failed,
     send_once,
 )
@@ -40,7 +40,7 @@ from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obl
 from hermes_desktop.state.shared_tables.delivery_table import ObligationState
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
-__all__ = ["MAYBE_TWICE", "Deliverer", "Reply", "SendingManners", "send"]
+__all__ = ["MAYBE_TWICE", "Deliverer", "Reply", "SendPolicy", "send"]
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ _CHATS_AT_ONCE = 4
 _LONGEST_LATER_S = 900.0
 """Upper limit of a chat's requested delay, for the sake of other chats."""
 
-MAYBE_TWICE = "♻️ This reply may have reached you before: its delivery was cut off.\n\n"
+MAYBE_TWICE = "♻️ You may have received this reply before: its delivery was interrupted.\n\n"
 
 
 async def send(adapter: PlatformAdapter, chat_id: str, text: str) -> SendResult:
@@ -108,7 +108,7 @@ class Deliverer:
         redactor: Removes secrets that no chat may show.
         notify: Receives notices for the user.
         redelivered: Called with the session key of each reply that was redelivered.
-        manners: Retry settings.
+        send_policy: Retry settings.
     """
 
     def __init__(  # noqa: PLR0913 - the parts it joins; all but two are optional
@@ -121,7 +121,7 @@ class Deliverer:
         redactor: SecretRedactor | None = None,
         notify: Callable[[Notice], None] = lambda _: None,
         redelivered: Callable[[str], None] = lambda _: None,
-        manners: SendingManners | None = None,
+        send_policy: SendPolicy | None = None,
     ) -> None:
         self._adapter_of = adapter_of
         self._workers = workers
@@ -130,8 +130,8 @@ class Deliverer:
         self._redactor = redactor or SecretRedactor()
         self._notify = notify
         self._redelivered = redelivered
-        self._manners = manners or SendingManners()
-        self._sender = Sender(adapter_of, self._manners)
+        self._send_policy = send_policy or SendPolicy()
+        self._sender = Sender(adapter_of, self._send_policy)
         self._order = KeyedLocks()
         self._later = TaskSet()
         self._next_round: dict[Platform, float] = {}
@@ -178,7 +178,7 @@ class Deliverer:
         hopeless = ledger.abandon_reason(owed)
         if hopeless:
             await self._give_up(owed.obligation_id, reply, owed.last_error or hopeless)
-        elif ledger.was_tried_again_lately(owed, self._manners.later_s):
+        elif ledger.was_tried_again_lately(owed, self._send_policy.later_s):
             self._try_later(platform, None)
         elif await ledger.take_over(owed):
             return await self._bring_again(ledger, reply, owed.obligation_id)
@@ -277,7 +277,7 @@ class Deliverer:
     # Retries
 
     def _try_later(self, platform: Platform, retry_after: float | None) -> None:
-        wait = max(self._manners.later_s, min(retry_after or 0.0, _LONGEST_LATER_S))
+        wait = max(self._send_policy.later_s, min(retry_after or 0.0, _LONGEST_LATER_S))
         at = asyncio.get_running_loop().time() + wait
         if at < self._next_round.get(platform, math.inf):
             self._next_round[platform] = at
@@ -285,7 +285,7 @@ class Deliverer:
 
     async def _redeliver_at(self, platform: Platform, at: float, wait: float) -> None:
         try:
-            await self._manners.pause(wait)
+            await self._send_policy.pause(wait)
         finally:
             is_next = self._next_round.get(platform) == at
             if is_next:
@@ -324,7 +324,7 @@ def _undelivered(reply: Reply, why: str) -> Notice:
         "warning",
         "A reply could not be delivered.",
         f"{reply.platform.value}, chat {reply.chat_id}: {why}",
-        "It stands in the session.",
+        "You can read it in the session.",
         key=f"undelivered:{reply.place}",
     )
 
@@ -356,7 +356,7 @@ class DeliveryDependencies:
     redactor: SecretRedactor | None = None
     notify: Callable[[Notice], None] = lambda _: None
     clock: Clock = field(default_factory=SystemClock)
-    manners: SendingManners | None = None
+    send_policy: SendPolicy | None = None
     keeps_outbox: bool = True
 
 
@@ -384,6 +384,6 @@ def open_mail(
             redactor=parts.redactor,
             notify=parts.notify,
             redelivered=redelivered,
-            manners=parts.manners,
+            send_policy=parts.send_policy,
         ),
     )

@@ -31,14 +31,14 @@ NOTE_FOR_NEW_MESSAGE = (
     "What follows is the person's next message.]"
 )
 SEND_AGAIN = (
-    "I was restarted while I worked on your last message. "
-    "If you got no answer to it, please send it again."
+    "I was restarted while working on your last message. If you did not get an answer, please "
+    "send it again."
 )
 GIVEN_UP = (
-    "I was cut off several times while I worked on your last message, so I do not try again. "
-    "Your next message begins a new session."
+    "I was interrupted several times while working on your last message and will not try "
+    "again. Your next message starts a new session."
 )
-BACK = "The gateway runs again."
+BACK = "The gateway is running again."
 
 
 class ResumeDecision(enum.Enum):

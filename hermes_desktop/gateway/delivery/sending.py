@@ -26,7 +26,7 @@ AdapterOf = Callable[[Platform], PlatformAdapter | None]
 
 
 @dataclass(frozen=True, slots=True)
-class SendingManners:
+class SendPolicy:
     """Retry and time-out settings; tests use shorter ones.
 
     Attributes:
@@ -88,12 +88,12 @@ class Sender:
 
     Args:
         adapter_of: Returns the current adapter of a platform.
-        manners: Retry and time-out settings.
+        send_policy: Retry and time-out settings.
     """
 
-    def __init__(self, adapter_of: AdapterOf, manners: SendingManners) -> None:
+    def __init__(self, adapter_of: AdapterOf, send_policy: SendPolicy) -> None:
         self._adapter_of = adapter_of
-        self._manners = manners
+        self._send_policy = send_policy
         self._bounded = BoundedCalls()
 
     async def send(self, adapter: PlatformAdapter, parcel: Parcel) -> SendResult:
@@ -139,13 +139,13 @@ class Sender:
         for retry in range(_RETRIES):
             if result.success or not result.retryable:
                 break
-            pause = _PAUSE_S * 2**retry + self._manners.jitter()
+            pause = _PAUSE_S * 2**retry + self._send_policy.jitter()
             if result.retry_after is not None and not asked_to_wait:
                 asked_to_wait = True
                 pause = result.retry_after
                 if pause > _LONGEST_PAUSE_S:  # too long for the reply to be useful now
                     break
-            await self._manners.pause(pause)
+            await self._send_policy.pause(pause)
             adapter = self._adapter_of(parcel.platform) or adapter
             result = await self._try(adapter, parcel, piece, shown)
         if result.error_kind == "bad_format":
@@ -178,7 +178,7 @@ class Sender:
             call = adapter.send_piece(parcel.chat_id, piece, **more)
         try:
             return await self._bounded.within(
-                self._manners.send_timeout_s,
+                self._send_policy.send_timeout_s,
                 _called(adapter, call),
                 doing=f"Sending to {parcel.platform.value}",
             )

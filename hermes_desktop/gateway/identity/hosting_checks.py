@@ -60,7 +60,7 @@ def closed_off(root: Path = Path("/")) -> str:
         return ""
     numbers = re.search(r"^NSpid:\s*(.+)$", status, re.MULTILINE)
     if numbers and len(numbers[1].split()) > 1:
-        return "It runs in a process namespace of its own."
+        return "It runs in its own process namespace."
     return ""
 
 
@@ -92,7 +92,7 @@ class HostingChecks:
     def obstacle(self) -> str:
         """Return why no gateway can be hosted on this system at all; "" when one can."""
         if os.name != "posix" or not (self.root / "proc" / "self").exists():
-            return "Hosting the gateway is only possible on Linux so far."
+            return "The gateway can be hosted on Linux only."
         return closed_off(self.root)
 
     def refusal(self, paths: HermesPaths, service: Path | None) -> NotHere | None:

@@ -146,7 +146,7 @@ class GatewayIdentity:
             despite_recent_stop: The user confirmed although the command line has just stopped us.
         """
         if not self._thread.is_alive:
-            return NotHere("failed", "The program is being closed.")
+            return NotHere("failed", "The program is closing.")
         answer: Future[ClaimAnswer] = Future()
         self._thread.post(lambda: self._claim(answer, despite_service, despite_recent_stop))
         return answer.result()
@@ -188,7 +188,7 @@ class GatewayIdentity:
         try:
             refusal = self._refusal(despite_service=service, despite_recent_stop=recent)
         except OSError as error:
-            refusal = NotHere("failed", f"The home cannot be looked at: {error}.")
+            refusal = NotHere("failed", f"The home cannot be checked: {error}.")
         if refusal is not None:
             answer.set_result(refusal)
             return
@@ -203,7 +203,7 @@ class GatewayIdentity:
         if self._state == "hosting" and self._record is not None:
             return Claimed(self._record)
         if self._state not in {"free", "attached"}:
-            return NotHere("failed", "It is being started or stopped just now.")
+            return NotHere("failed", "Another program is starting or stopping it.")
         self._look()
         if self._foreign is not None:
             return HeldByOther(self._foreign)
@@ -212,7 +212,7 @@ class GatewayIdentity:
         refusal = self._checks.refusal(self._paths, None if despite_service else service)
         left = self._stopped_at + RECENT_STOP_S - self._clock.monotonic()
         if refusal is None and left > 0 and not despite_recent_stop:
-            return NotHere("recent_stop", "It was stopped from outside just now.", wait_s=left)
+            return NotHere("recent_stop", "Another program has just stopped it.", wait_s=left)
         return refusal
 
     def _spawn(self) -> None:
@@ -340,7 +340,7 @@ class GatewayIdentity:
         elif self._state == "stopping":
             self._stop_hard(HardStop(None, "Its process was killed while it stopped."))
         elif self._answer is not None:
-            self._claim_failed("The identity process ended at once.")
+            self._claim_failed("The identity process ended immediately.")
         elif kind is not None:
             self._stopped_at = self._clock.monotonic()
             self._stop_hard(HardStop(kind, "The gateway was stopped from outside."))
@@ -401,7 +401,7 @@ class GatewayIdentity:
         self._thread.forget(self._release_timed_out)
         released, self._released = self._released, None
         self._state = "attached" if self._foreign else "free"
-        self._give_answer(NotHere("failed", "It was given back before it was ours."))
+        self._give_answer(NotHere("failed", "It was released before it was claimed."))
         if released is not None:
             released.set_result(in_order)
 

@@ -50,7 +50,7 @@ def ask_to_go(
         return _ask_hermes_desktop(paths.home, gateway, (clock or SystemClock()).time())
     program = find_hermes(gateway, environ)
     if program is None:
-        return "The hermes command, which would stop it, is not installed here."
+        return "The hermes command that would stop it is not installed here."
     return _run_stop(program, paths, environ, cancel or threading.Event())
 
 
@@ -76,7 +76,7 @@ def wait_until_gone(
     until = clock.monotonic() + GONE_S
     while gateway.record.is_live():
         if clock.monotonic() >= until:
-            return "It was asked to stop and still runs after a minute."
+            return "It was asked to stop but is still running after a minute."
         if cancel.wait(_LOOK_S):
             return "You stopped waiting for it."
         waiting()
@@ -128,7 +128,7 @@ def _run_stop(
         ) as command:
             said = _output_of(command, cancel)
     except OSError as error:
-        return f"“hermes gateway stop” did not work: {error}"
+        return f"“hermes gateway stop” failed: {error}"
     if said is None:
         return "You stopped waiting for it." if cancel.is_set() else _TOO_LONG
     out, err = said

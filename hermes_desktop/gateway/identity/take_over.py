@@ -65,7 +65,7 @@ class HomeTakeover:
         cancel = cancel or threading.Event()
         now = self._clock.monotonic()
         if len(self._times) == MOST_TAKE_OVERS and now - self._times[0] < CONTEST_WINDOW_S:
-            return NotHere("contested", "Something starts the other gateway again and again.")
+            return NotHere("contested", "Another program keeps restarting the other gateway.")
         gateway = self._identity.foreign
         if gateway is not None and gateway.record.is_live():
             problem = self._stop_other(gateway, cancel, progress)
@@ -85,7 +85,7 @@ class HomeTakeover:
         problem = self._ask(gateway, cancel)
         if problem or not gateway.record.is_live():
             return problem
-        progress("The other gateway lets its replies end.")
+        progress("The other gateway is finishing its replies.")
         return wait_until_gone(gateway, cancel, clock=self._clock)
 
     def _ask(self, gateway: ForeignGateway, cancel: threading.Event | None = None) -> str:

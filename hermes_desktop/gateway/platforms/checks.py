@@ -51,7 +51,7 @@ time-out and cancels it.
 
 
 async def connect_once(adapter: "PlatformAdapter", within_s: float) -> CheckResult:
-    """Connect and disconnect a new adapter, where a platform has no check of its own.
+    """Connect and disconnect a new adapter, for a platform without a check.
 
     Messages that arrive meanwhile are not accepted, so that the server delivers them again.
 
@@ -87,7 +87,7 @@ async def answered(asking: Awaitable[CheckResult]) -> CheckResult:
         words = f"It needs {error.name or 'a package'}, which is not installed."
         return CheckResult("missing_package", words=words)
     except TimeoutError:
-        return CheckResult("unreachable", words="It did not answer in time.")
+        return CheckResult("unreachable", words="It did not respond in time.")
     except OSError as error:
         return CheckResult("unreachable", words=error.strerror or type(error).__name__)
     except HermesError as error:
@@ -95,7 +95,7 @@ async def answered(asking: Awaitable[CheckResult]) -> CheckResult:
         return CheckResult("misconfigured", words=words, hint=error.hint)
     except Exception:
         log.exception("Checking a platform failed")
-        return CheckResult("misconfigured", words="Checking it failed; the log says how.")
+        return CheckResult("misconfigured", words="The check failed; see the log for details.")
 
 
 async def _leave(adapter: "PlatformAdapter", bounded: BoundedCalls) -> None:

@@ -155,7 +155,9 @@ class DesktopAdapter(PlatformAdapter):
             HermesError: state.db is not available.
         """
         if not text.strip():
-            raise UsageError("There is nothing to send.", "The message is blank.", "Type one.")
+            raise UsageError(
+                "There is nothing to send.", "The message is blank.", "Type a message."
+            )
         async with self._order:
             root, tip = await self._conversation(session_id)
             if session_id is None and folder:
@@ -187,7 +189,7 @@ class DesktopAdapter(PlatformAdapter):
         if turn_id in self._finished:
             return self._finished[turn_id]
         if turn_id not in self._waiting:
-            raise NotFoundError("There is no such message on its way.", turn_id)
+            raise NotFoundError("There is no such message.", turn_id)
         return await asyncio.shield(self._waiting[turn_id])
 
     async def stop_turn(self, session_id: str) -> bool:
@@ -244,7 +246,7 @@ class DesktopAdapter(PlatformAdapter):
             raise NotFoundError(
                 "There is no such session.",
                 f"state.db has no session {session_id}.",
-                "Choose one from the list, or begin a new one.",
+                "Choose one from the list, or start a new one.",
             )
         # Deleted while in use here: its turn will report that.
         return session_id, session_id

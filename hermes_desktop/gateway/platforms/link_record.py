@@ -209,4 +209,4 @@ class LinkRecord:
 
 def _silent_words(seconds: float) -> str:
     amount = f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"  # noqa: PLR2004
-    return f"Nothing was heard from its server for {amount}."
+    return f"Its server has not responded for {amount}."

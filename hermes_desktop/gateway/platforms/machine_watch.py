@@ -112,9 +112,9 @@ def _what_became(kept: Iterable[str], lost: Iterable[str]) -> str:
     fetched, gone = ", ".join(sorted(kept)), ", ".join(sorted(lost))
     parts = []
     if fetched:
-        parts.append(f"Messages that the server kept are fetched: {fetched}.")
+        parts.append(f"Messages that the server kept are delivered: {fetched}.")
     if gone:
-        parts.append(f"What was written meanwhile was not kept by the server: {gone}.")
+        parts.append(f"The server did not keep messages from that time: {gone}.")
     return " ".join(parts)
 
 

@@ -68,7 +68,7 @@ class PlatformLink(LinkRecord):
                     await self._next_step()
                 except Exception:  # a bug here must not end a platform's connection permanently
                     log.exception("Seeing to %s failed", self.platform.value)
-                    await self._failed(_FailedError("error", "Something went wrong with it."))
+                    await self._failed(_FailedError("error", "An internal error occurred."))
         finally:
             await self._let_go()
             await self._free_token()
@@ -142,7 +142,7 @@ class PlatformLink(LinkRecord):
             )
         except TimeoutError:
             raise _FailedError(
-                "timeout", f"It did not answer within {self._timing.connect_s:g} s."
+                "timeout", f"It did not respond within {self._timing.connect_s:g} s."
             ) from None
         except OSError as error:
             raise _FailedError("cannot_connect", _words(error)) from error
@@ -218,7 +218,7 @@ class PlatformLink(LinkRecord):
                 except _SupersededError:
                     break
                 if not alive:
-                    self._note("silent", "Its server did not answer.")
+                    self._note("silent", "Its server did not respond.")
                     break
                 self._tools.changed()
             else:

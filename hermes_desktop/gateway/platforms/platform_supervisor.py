@@ -340,8 +340,8 @@ class PlatformSupervisor:
         if link is None:
             raise NotFoundError(
                 "This platform is not served here.",
-                f"{platform.value} is not switched on, or this version cannot serve it.",
-                "Look at its settings.",
+                f"{platform.value} is turned off, or this version does not support it.",
+                "Check its settings.",
             )
         return link
 
@@ -414,7 +414,7 @@ def _unserved(config: GatewayConfig, registry: AdapterRegistry) -> Iterable[Plat
         if why_not:
             yield PlatformHealth(platform.value, "unavailable", detail=why_not)
         elif platform not in usable:
-            words = settings.trouble or "What it needs to log in is missing."
+            words = settings.trouble or "Its credentials are missing."
             yield PlatformHealth(platform.value, "disabled", detail=words)
 
 

@@ -30,7 +30,7 @@ class AdapterContext:
     clock: Clock = field(default_factory=SystemClock)
 
 
-NOT_SERVED = "This version of Hermes Desktop cannot serve it."
+NOT_SERVED = "This version of Hermes Desktop does not support it."
 
 AdapterFactory = Callable[[PlatformConfig, AdapterContext], PlatformAdapter]
 

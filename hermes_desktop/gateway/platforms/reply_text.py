@@ -67,18 +67,18 @@ _ERROR = re.compile(
 _KINDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(r"\b40[13]\b|unauthori[sz]ed|api key|authentication|permission", re.IGNORECASE),
-        "The model's provider did not accept the key. Whoever runs this assistant can mend it.",
+        "The model provider rejected the key. The person who runs this assistant can fix it.",
     ),
     (
         re.compile(r"content.?policy|safety|moderation|flagged", re.IGNORECASE),
-        "The model's provider refused to answer this.",
+        "The model provider refused to answer this.",
     ),
     (
         re.compile(r"\b429\b|rate.?limit|quota|overloaded|too many requests", re.IGNORECASE),
-        "The model's provider is busy. Try again in a few minutes.",
+        "The model provider is busy. Try again in a few minutes.",
     ),
 )
-_OTHER = "The model's provider could not answer. Try again in a moment."
+_OTHER = "The model provider could not answer. Try again in a moment."
 
 
 def without_provider_errors(text: str) -> str:

@@ -25,7 +25,7 @@ from hermes_desktop.gateway.turns.turn_outcome import TurnOutcome
 if TYPE_CHECKING:
     import asyncio
 
-NOT_ASKED = "This does not wait for your answer, or not any more."
+NOT_ASKED = "This request is no longer waiting for your answer."
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Background tasks: requests answered beside their chat, each with its own session and agent.
+"""Background tasks: requests answered outside their chat, each with its own session and agent.
 
 They use the turn slots that all turns share. Their results are owed to the chat like any reply;
 tasks that the end of the program interrupts are reported there by the next run.
@@ -179,7 +179,7 @@ class BackgroundWork:
         self._replies = replies
 
     async def begin(self, event: MessageEvent, prompt: str, session_key: str) -> BackgroundTask:
-        """Start answering a request beside its chat.
+        """Start answering a request in the background.
 
         Args:
             event: The message that requests it.
@@ -422,9 +422,9 @@ class BackgroundWork:
             self._state.bus.publish(
                 Notice(
                     "warning",
-                    "A background task was cut off when the program ended.",
+                    "A background task was interrupted when the program ended.",
                     task.prompt[:200],
-                    "Say /background again if it is still wanted.",
+                    "If you still need it, send /background again.",
                     key=f"{OFFERED_SESSION}{task.session_id}",
                     action="Open session",
                 )
@@ -453,7 +453,7 @@ def _notice(task: BackgroundTask, outcome: TurnOutcome) -> Notice:
     done = outcome.outcome == "done"
     return Notice(
         "ok" if done else "warning",
-        f"Background task “{task.words}” is done." if done else f"“{task.words}” came to nothing.",
+        f"Background task “{task.words}” is done." if done else f"“{task.words}” failed.",
         (outcome.reply if done else outcome.error_title)[:300],
         key=f"{OFFERED_SESSION}{outcome.session_id or task.session_id}",
         action="Open session",
@@ -473,21 +473,21 @@ def result_words(task: BackgroundTask, text: str) -> str:
 
 def failure_words(task: BackgroundTask, why: str) -> str:
     """Return the message about a failed task for its chat."""
-    return f"Background task “{task.words}” came to nothing: {why}"
+    return f"Background task “{task.words}” failed: {why}"
 
 
 def interrupted_words(task: InterruptedTask, prefix: str) -> str:
     """Return the message for a chat whose task was interrupted by the end of the program."""
     return (
-        f"Background task “{first_words(task.prompt)}” was cut off because the program ended. What "
-        f"it did until then is kept; say {prefix}background again if it is still wanted."
+        f"Background task “{first_words(task.prompt)}” was interrupted because the program "
+        f"ended. Its work so far is kept. If you still need it, send {prefix}background again."
     )
 
 
 def too_many_tasks(number: int) -> BusyError:
     """Return the error for reaching the limit of background tasks."""
     return BusyError(
-        "Too many background tasks run.",
-        f"There are {number} of them.",
-        "Wait for one, or stop one: /agents lists them.",
+        "Too many background tasks are running.",
+        f"{number} tasks are running.",
+        "Wait for one to finish, or stop one: /agents lists them.",
     )

@@ -1,4 +1,4 @@
-"""Session boundaries of a chat: resets by command, by policy and by necessity."""
+"""Session boundaries of a chat: resets by command, by policy, and when a session is too long."""
 
 import logging
 from collections.abc import Callable
@@ -23,14 +23,14 @@ from hermes_desktop.gateway.turns.turn_outcome import EphemeralReply
 
 log = logging.getLogger(__name__)
 
-NOTHING_TO_RESET = "Session reset: there was nothing to reset here."
+NOTHING_TO_RESET = "Session reset: this chat has no session yet."
 
 EXHAUSTED = (
-    "This session became too long and could not be shortened any further. "
-    "Your next message begins a new one."
+    "This session is too long and cannot be compressed any further. Your next message starts "
+    "a new one."
 )
 
-CONTINUED = "This chat goes on with the session before. Your next message is answered there."
+CONTINUED = "This chat continues the previous session. Your next message is answered there."
 
 
 class Boundaries:
@@ -268,9 +268,9 @@ def _reset_reply(previous: str | None, info: str, problem: str = "") -> str:
         problem: Why it did not get the requested name.
     """
     lines = [
-        "Session reset. The next message begins a new session.",
+        "Session reset. Your next message starts a new session.",
         resume_hint(previous) if previous is not None else "",
-        f"It has no name: {problem}" if problem else "",
+        f"The title was not set: {problem}" if problem else "",
         info,
     ]
     return "\n".join(line for line in lines if line)

@@ -133,7 +133,9 @@ def question(request: UserRequest, seconds: float, prefix: str) -> str:
     left_out = len(what) - _MOST_SHOWN
     if left_out > 0:  # the end matters as much as the beginning
         what = f"{what[: _MOST_SHOWN // 2]}\n…\n{what[-_MOST_SHOWN // 2 :]}"
-        why += f" {left_out} characters of its middle are not shown here; the window shows all."
+        why += (
+            f"{left_out} characters in the middle are not shown here; the window shows everything."
+        )
     words = (
         "yes, session or no" if "always" not in request.choices else "yes, session, always or no"
     )
@@ -207,7 +209,7 @@ def _approval_buttons(request: UserRequest) -> tuple[tuple[str, str], ...]:
 
 def _approval_end(_request: UserRequest, answer: UserAnswer, platform: str) -> str:
     if answer.reason == "timeout":
-        return "Nobody answered in time, so it was not done."
+        return "No answer in time: denied."
     if answer.reason != "answered" or answer.by in {"", platform}:
         return ""
     done = {"once": "allowed once", "session": "allowed in this session"}
@@ -223,7 +225,7 @@ def question_text(question: UserRequest, prefix: str) -> str:
     lines = [question.text]
     lines += [f"{number}. {choice}" for number, choice in enumerate(question.choices, 1)]
     how = "with a number, or in your own words" if question.choices else "with your next message"
-    return "\n".join([*lines, "", f"Answer {how}; {prefix}stop ends what I am doing."])
+    return "\n".join([*lines, "", f"Answer {how}; to stop me, send {prefix}stop."])
 
 
 class ChatQuestions(ChatRequestPresenter):
@@ -263,7 +265,7 @@ def _question_buttons(question: UserRequest) -> tuple[tuple[str, str], ...]:
 
 def _question_end(_question: UserRequest, reply: UserAnswer, platform: str) -> str:
     if reply.reason == "timeout":
-        return "Nobody answered in time; I go on without an answer."
+        return "No answer in time; I will continue without one."
     if reply.reason != "answered" or reply.by in {"", platform}:
         return ""
     return f"Answered {where_words(reply.by)}: {reply.text or 'skipped'}"

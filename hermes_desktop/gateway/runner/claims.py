@@ -25,7 +25,7 @@ from hermes_desktop.gateway.turns import agent_cache
 from hermes_desktop.gateway.turns.turn import TurnRecord
 
 MOST_LENT = 25
-"""Limit of a runner's waiting turns with threads of their own beside the running ones."""
+"""Limit of a runner's waiting turns that have separate threads, in addition to the running ones."""
 
 
 class WaitQueue(Protocol):

@@ -76,8 +76,8 @@ class TurnWatch:
             return f"I am still working on it ({_duration(now - self._record.began_at)})."
         silence = _duration(now - self._record.active_at)
         left = self._settings.agent_timeout_s - (now - self._record.active_at)
-        end = f" I stop in {_duration(left)}." if self._settings.agent_timeout_s > 0 else ""
-        return f"Nothing has happened for {silence}.{end} /stop ends it now."
+        end = f" I will stop in {_duration(left)}." if self._settings.agent_timeout_s > 0 else ""
+        return f"There has been no activity for {silence}.{end} To stop now, send /stop."
 
 
 async def watch(

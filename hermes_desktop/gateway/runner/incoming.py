@@ -171,8 +171,8 @@ def moved_notice(platform: Platform, old_id: str, new_id: str) -> Notice:
     return Notice(
         "info",
         f"A group of {platform.value} has a new id.",
-        f"It was {old_id} and is {new_id} now. Its sessions go on.",
-        f"Where your settings name {old_id}, write {new_id}.",
+        f"The old ID is {old_id}, the new one {new_id}. Its sessions continue.",
+        f"Replace {old_id} by {new_id} in your settings.",
         key=f"moved:{platform.value}:{old_id}",
     )
 
@@ -185,6 +185,6 @@ def _unanswered(tickets: tuple[Ticket, ...]) -> Notice:
         "warning",
         f"{what} waited for more than a day and will not be answered.",
         ", ".join(sorted(chats)),
-        "Write there if it still matters.",
+        "Write there if it is still important.",
         key="gateway:unanswered",
     )

@@ -272,14 +272,17 @@ def acknowledgement(busy: Busy, *, position: int, minutes: int) -> str:
         position: Its position among the waiting messages, from 1.
         minutes: For how many minutes the running turn has been at work.
     """
-    since = f" (at work for {minutes} min)" if minutes >= 1 else ""
+    since = f" (running for {minutes} min)" if minutes >= 1 else ""
     if busy is Busy.INTERRUPT:
-        return f"I stop what I was doing{since} and turn to your message."
+        return f"I will stop the current reply{since} and answer your message."
     if busy is Busy.STEER:
-        return f"I take that into account while I work{since}."
+        return f"I will take that into account in my reply{since}."
     if position <= 1:
-        return f"I answer this next{since}. /stop ends what I am doing."
-    return f"I answer this in turn: {position - 1} before it{since}. /stop drops what waits."
+        return f"I will answer this next{since}. To stop the current reply, send /stop."
+    return (
+        f"I will answer this in turn, after {position - 1} others{since}. To discard what "
+        "is waiting, send /stop."
+    )
 
 
 def is_stale(

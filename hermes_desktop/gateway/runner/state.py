@@ -319,7 +319,7 @@ class RunnerState:
 
 
 class StateField(Generic[T]):
-    """Attribute of a runner that stands in its :class:`RunnerState` under the same name."""
+    """Attribute of a runner for the field of the same name in its :class:`RunnerState`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name.lstrip("_")

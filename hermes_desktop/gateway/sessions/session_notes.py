@@ -70,24 +70,21 @@ def _explanation(reason: str, policy: SessionResetPolicy) -> str:
     if reason == "suspended":
         return "This is a new session, because the last one was stopped."
     if reason == "resume_pending_expired":
-        return (
-            "This is a new session, because the last one was cut off by a restart too long "
-            "ago to go on."
-        )
+        return "This is a new session, because a restart interrupted the last one too long ago."
     if reason == "daily":
-        return f"This is a new session: one begins every day at {policy.at_hour:02d}:00."
+        return f"This is a new session: one starts every day at {policy.at_hour:02d}:00."
     silence = _duration(policy.idle_minutes)
-    return f"This is a new session, because nobody wrote here for {silence}."
+    return f"This is a new session, because there were no messages for {silence}."
 
 
 def _notice(reason: str, explanation: str, previous: str | None) -> str:
     lines = [
         explanation,
-        "The earlier messages are kept, but I do not see them here.",
+        "The earlier messages are kept, but I cannot see them here.",
         resume_hint(previous),
     ]
     if reason not in _ALWAYS_TOLD:
-        lines.append("When this happens is set under session_reset in config.yaml.")
+        lines.append("You can change this under session_reset in config.yaml.")
     return "\n".join(lines)
 
 

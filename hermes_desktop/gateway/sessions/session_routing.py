@@ -151,7 +151,7 @@ class IndexFile:
         self._seen = self._look()
 
     def clear_leftovers(self) -> None:
-        """Remove partial copies left by a process of ours that was killed while saving."""
+        """Remove partial copies left by a process of this program that was killed while saving."""
         for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):
             with contextlib.suppress(OSError):
                 left.unlink()

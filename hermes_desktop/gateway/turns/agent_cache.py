@@ -257,8 +257,8 @@ def entry_after_turn(prepared: PreparedAgent, session_id: str, result: AgentResu
 
 
 NOT_SHORTENED = (
-    "This session is nearly too long for the model, and no summary of it could be made. "
-    "/compress tries again; /reset begins a new one."
+    "This session is nearly too long for the model, and it could not be summarized. Send "
+    "/compress to try again, or /reset to start a new one."
 )
 
 

@@ -109,9 +109,9 @@ def from_error(error: Exception, *, rows: Sequence[int] = ()) -> TurnOutcome:
     if isinstance(error, HermesError):
         title, detail, hint = error.title, error.detail, error.hint
     else:
-        title = "Something went wrong inside Hermes Desktop."
+        title = "An internal error occurred in Hermes Desktop."
         detail = f"{type(error).__name__}: {error}"
-        hint = "Try again; the log says more."
+        hint = "Try again; see the log for details."
     return TurnOutcome(
         outcome="failed",
         delivery=" ".join(part for part in (title, hint) if part),

@@ -12,11 +12,11 @@ from hermes_desktop.agent.models.config import AgentConfig, resolve_chosen, reso
 from hermes_desktop.agent.providers.base import ChatProvider, Retries
 from hermes_desktop.agent.providers.cleaned_replies import CleanedReplies
 from hermes_desktop.agent.providers.endpoint import DialectCache
+from hermes_desktop.agent.providers.fallback import FallbackProvider
 from hermes_desktop.agent.providers.local_servers import probe_context
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import SharedTls
-from hermes_desktop.agent.providers.standing_by import FallbackProvider
 from hermes_desktop.agent.thinking import CHOSEN_KEYS, with_thinking
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.executor import ToolBox
@@ -27,8 +27,8 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError, NotConfiguredError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.agents.agent_care import AuxiliaryServices, CareSettings
 from hermes_desktop.services.agents.agent_tools import AgentTools, workplace_fields
+from hermes_desktop.services.agents.auxiliary_services import AuxiliaryServices, AuxiliarySettings
 from hermes_desktop.services.secrets.secret_access import redact_secrets
 from hermes_desktop.settings.config_file import Lookup, read_config
 from hermes_desktop.settings.env_file import layered_lookup, read_env_file
@@ -45,19 +45,19 @@ class AgentSettings:
 
     Attributes:
         choice: The model that answers.
-        standing_by: The fallback models, in order.
+        fallbacks: The fallback models, in order.
         instead_of: Why the chosen model is replaced by another one, as a sentence; "" if it is not.
     """
 
     choice: ModelChoice
     config: AgentConfig = field(default_factory=AgentConfig)
-    care: CareSettings = field(default_factory=CareSettings)
-    standing_by: tuple[ModelChoice, ...] = ()
+    care: AuxiliarySettings = field(default_factory=AuxiliarySettings)
+    fallbacks: tuple[ModelChoice, ...] = ()
     instead_of: str = ""
 
     def fingerprint(self) -> str:
         """Return a short digest that changes with any setting, keys included, and reveals none."""
-        choices = [astuple(each) for each in (self.choice, *self.standing_by)]
+        choices = [astuple(each) for each in (self.choice, *self.fallbacks)]
         parts = (*choices, astuple(self.config), astuple(self.care), self.instead_of)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
@@ -209,7 +209,7 @@ class AgentBuilder:
             },
         )
 
-    def context_care(self, chosen: Mapping[str, str] = MappingProxyType({})) -> Compactor:
+    def compaction_service(self, chosen: Mapping[str, str] = MappingProxyType({})) -> Compactor:
         """Return the service for manual compaction, with the model that would answer.
 
         Args:
@@ -238,11 +238,11 @@ class AgentBuilder:
         if self._offline:
             return OfflineProvider(settings.choice)
         retries = settings.config.retries()
-        if not settings.standing_by and not settings.instead_of:
+        if not settings.fallbacks and not settings.instead_of:
             return self._asking(settings.choice, retries)
         # With fallbacks available, retries of one model are kept short.
         brief = replace(retries, count=min(retries.count, 1), longest_asked_s=5.0)
-        *first, last = (settings.choice, *settings.standing_by)
+        *first, last = (settings.choice, *settings.fallbacks)
         asked = [*(self._asking(each, brief) for each in first), self._asking(last, retries)]
         return FallbackProvider(asked, self._clock, settings.instead_of)
 
@@ -292,25 +292,25 @@ def read_agent_settings(
     data = read_config(paths.config_yaml).data if config is None else config
     lookup = layered_lookup(environ, read_env_file(paths.env_file))
     redact_secrets(environ, redactor)
-    choice, standing_by, instead_of = _who_answers(data, chosen, lookup)
-    care = CareSettings.read(data, lookup)
-    for key in (choice.api_key, *care.keys(), *(each.api_key for each in standing_by)):
+    choice, fallbacks, instead_of = _who_answers(data, chosen, lookup)
+    care = AuxiliarySettings.read(data, lookup)
+    for key in (choice.api_key, *care.keys(), *(each.api_key for each in fallbacks)):
         redactor.learn(key)
     own = AgentConfig.from_mapping(data, lookup)
-    return AgentSettings(choice, own, care, standing_by, instead_of)
+    return AgentSettings(choice, own, care, fallbacks, instead_of)
 
 
 def _who_answers(
     data: Mapping[str, Any], chosen: Mapping[str, str], lookup: Lookup
 ) -> tuple[ModelChoice, tuple[ModelChoice, ...], str]:
     """Return the model, its fallbacks, and why it is not the chosen one."""
-    standing_by = resolve_fallbacks(data, lookup)
+    fallbacks = resolve_fallbacks(data, lookup)
     try:
         choice = with_thinking(resolve_chosen(data, chosen, lookup), chosen)
     except NotConfiguredError as error:
         # A model that the user chose for this conversation is not replaced: the error is reported.
-        if set(chosen) - CHOSEN_KEYS or not standing_by:
+        if set(chosen) - CHOSEN_KEYS or not fallbacks:
             raise
-        return standing_by[0], standing_by[1:], error.title
+        return fallbacks[0], fallbacks[1:], error.title
     own = (choice.model, choice.base_url)
-    return choice, tuple(e for e in standing_by if (e.model, e.base_url) != own), ""
+    return choice, tuple(e for e in fallbacks if (e.model, e.base_url) != own), ""

@@ -1,4 +1,4 @@
-"""Background processes of a program, with notifications to chats when one ends or was lost."""
+"""Background processes of a program, with notifications to chats when one ends or is lost."""
 
 import asyncio
 import contextlib
@@ -119,7 +119,7 @@ class BackgroundNotifier:
 
 
 def notify_chat(runner: GatewayRunner, session_key: str, text: str) -> bool:
-    """Pass a message of the program to a chat's assistant, as a turn of its own.
+    """Pass a message of the program to a chat's assistant, as a separate turn.
 
     Returns:
         False when the runner does not know the chat, or its platform is not connected.
@@ -137,14 +137,14 @@ def notify_chat(runner: GatewayRunner, session_key: str, text: str) -> bool:
 def _ended_notice(commands: "Sequence[str]") -> Notice:
     """Return the notice about ended processes, shown at the program's end and at its next start."""
     title = (
-        "A background process was ended with the program."
+        "A background process ended with the program."
         if len(commands) == 1
-        else f"{len(commands)} background processes were ended with the program."
+        else f"{len(commands)} background processes ended with the program."
     )
     return Notice(
         "info",
         title,
         "; ".join(command[:_SHOWN] for command in commands[:5]),
-        "Have it started again if it is still needed.",
+        "If you still need it, ask the assistant to start it again.",
         key=LOST_KEY,
     )

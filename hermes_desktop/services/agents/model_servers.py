@@ -197,17 +197,17 @@ class ModelServers:
             found = read_agent_settings(self._paths, self._environ, self._redactor)
         except HermesError as error:
             words = " ".join(part for part in (error.title, error.detail) if part)
-            return (ChosenView("not asked", problem=words, hint=error.hint),)
+            return (ChosenView("not called", problem=words, hint=error.hint),)
         views = [
             ChosenView(
-                "stands by" if place else "answers",
+                "fallback" if place else "answers",
                 each.model,
                 each.provider,
                 each.base_url,
                 each.origin,
                 each.api_key is not None,
             )
-            for place, each in enumerate((found.choice, *found.standing_by))
+            for place, each in enumerate((found.choice, *found.fallbacks))
         ]
         if found.instead_of:
             views.insert(0, ChosenView("not asked", problem=found.instead_of))

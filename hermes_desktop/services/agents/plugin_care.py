@@ -24,7 +24,7 @@ from hermes_desktop.services.agents.plugin_survey import PluginEntry, PluginSurv
 log = logging.getLogger(__name__)
 
 _ENDING_S = 0.5
-_LOOK_AGAIN = "Look at it with `hermes-desktop plugins enable {key}`."
+_LOOK_AGAIN = "Review it with `hermes-desktop plugins enable {key}`."
 
 
 class PluginManager:
@@ -223,8 +223,8 @@ def _changed(entry: PluginEntry) -> Notice:
     what = ", ".join(entry.changed[:5]) or "its place"
     return Notice(
         "warning",
-        f"{_called(entry)} was changed since it was enabled and does not run.",
-        f"Changed: {what}." + (" And more." if len(entry.changed) > 5 else ""),  # noqa: PLR2004
+        f"{_called(entry)} was changed since it was enabled and is not run.",
+        f"Changed: {what}." + (" And others." if len(entry.changed) > 5 else ""),  # noqa: PLR2004
         _LOOK_AGAIN.format(key=entry.key),
         key=f"plugin:{entry.key}",
     )
@@ -235,7 +235,7 @@ def _unusable(entry: PluginEntry) -> Notice:
         "warning",
         f"{_called(entry)} cannot be used.",
         entry.reason,
-        f"Correct it, or say `hermes-desktop plugins disable {entry.key}`.",
+        f"Fix it, or run `hermes-desktop plugins disable {entry.key}`.",
         key=f"plugin:{entry.key}",
     )
 
@@ -244,15 +244,15 @@ def _failed(loaded: LoadedPlugin) -> Notice:
     key = loaded.found.key
     return Notice(
         "warning",
-        f"The plugin “{loaded.found.name}” failed and does not run.",
+        f"The plugin “{loaded.found.name}” failed and is not running.",
         loaded.error,
-        f"The log says more. `hermes-desktop plugins disable {key}` leaves it out.",
+        f"See the log for details. To disable it, run `hermes-desktop plugins disable {key}`.",
         key=f"plugin:{key}",
     )
 
 
 def _switched_off(words: str) -> Notice:
-    return Notice("warning", "A plugin is too slow and was switched off.", f"{words}.")
+    return Notice("warning", "A plugin was too slow and was turned off.", f"{words}.")
 
 
 def _called(entry: PluginEntry) -> str:

@@ -157,7 +157,7 @@ class PluginSurvey:
             raise NotFoundError(
                 "There is no such plugin.",
                 f"“{key}” is not in this home.",
-                "Look at them with `hermes-desktop plugins list`.",
+                "List them with `hermes-desktop plugins list`.",
             )
         return entries[key]
 
@@ -201,7 +201,7 @@ def _entry(found: Found, consent: Consent | None) -> PluginEntry:
     standing = _WORDS[consent_state(consent, str(found.path), contents.digest)]
     reason = found.problem
     if not reason and found.needs.later:
-        reason = f"Parts of it need {', '.join(found.needs.later)}, which is not here."
+        reason = f"Parts of it need {', '.join(found.needs.later)}, which is not available."
     return PluginEntry(
         found.key,
         found.kind,
@@ -236,7 +236,7 @@ def _shell_entry(
     if consent is None and (hook.event, hook.command) in allowed:
         as_allowed = is_as_allowed(hook, allowed[hook.event, hook.command], cwd)
         words = "enabled" if as_allowed else "changed"
-        reason = "The hermes command has it in its list." if as_allowed else ""
+        reason = "It is in the list of the hermes command." if as_allowed else ""
     return PluginEntry(
         hook.key,
         "shell",

@@ -90,7 +90,7 @@ class RpcParts:
                 profile=self._paths.profile,
                 home=self._paths.home,
                 choose_model=self.choose_model,
-                care=lambda chosen: self._agents().context_care(chosen),
+                care=lambda chosen: self._agents().compaction_service(chosen),
                 requests=self._requests,
                 processes=self._processes,
                 change_setting=setting_writer(self._paths, self._environ, self._clock),

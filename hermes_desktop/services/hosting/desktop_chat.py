@@ -29,8 +29,8 @@ LOCAL_SOURCES = frozenset(
     {"desktop", "cli", "tui", "webui", "acp", "api_server", "local", "import"}
 )
 _ANSWERED_ELSEWHERE = (
-    "Another gateway answers this chat. What you write here would mix with its replies, so this"
-    " session may only be read."
+    "Another gateway answers this chat. Messages from here would mix with its replies, so "
+    "this session is read-only."
 )
 
 
@@ -192,7 +192,7 @@ class DesktopChat:
         if self._attached:
             return ""
         place = session.source.replace("_", " ").title()
-        return f"What you write here is stored in this session; it is not sent to {place}."
+        return f"Your message is stored in this session; it is not sent to {place}."
 
     def read_only_reason(self, session: SessionSummary | None) -> str:
         """Return why nothing may be written to a session at the moment, or "" if it may.
@@ -245,16 +245,14 @@ class DesktopChat:
         if not 0 <= age < RECENTLY_ACTIVE_S:
             return ""
         who = self.turns.holders()
-        return (
-            f"{who} may have this session open, and may not notice what you write." if who else ""
-        )
+        return f"{who} may have this session open and may not notice your message." if who else ""
 
     def _refuse_foreign(self, session_id: str) -> None:
         summary = self._db.summary(session_id)
         if self.read_only_reason(summary):
             raise RefusedError(
                 "This chat is answered by another gateway.",
-                "What is written here would mix with its replies.",
+                "Your message would mix with its replies.",
                 "Continue in a copy.",
             )
 

@@ -1,4 +1,4 @@
-"""The state of a home's gateway, from its files, for programs that do not host it; and its end.
+"""The state of a home's gateway, from its files, for programs that do not host it, and its end.
 
 Reading tries no lock and creates nothing.
 """

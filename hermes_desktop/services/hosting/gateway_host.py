@@ -39,7 +39,7 @@ from hermes_desktop.services.hosting.hosting_ending import (
 from hermes_desktop.services.hosting.hosting_identity import HostingIdentity
 from hermes_desktop.services.hosting.hosting_life import HostingLifecycle, LifecycleDependencies
 from hermes_desktop.services.hosting.hosting_outlook import StartChecks
-from hermes_desktop.services.hosting.hosting_return import TAKE_UP_AFTER_S, Return
+from hermes_desktop.services.hosting.hosting_return import TAKE_UP_AFTER_S, AutomaticStart
 from hermes_desktop.services.hosting.hosting_status import StatusBoard
 from hermes_desktop.services.hosting.hosting_words import (
     ANOTHER_DESKTOP,
@@ -124,7 +124,7 @@ class GatewayHost(PlatformControls):
         self._ended_by: EndCause | None = None
         self._closing = False
         self._identity: HostingIdentity | None = None
-        self._return = Return(
+        self._return = AutomaticStart(
             setup.paths.home,
             clock,
             parts.worker,

@@ -53,7 +53,7 @@ class SupervisedPlatforms:
 
 def _not_served(platform: str) -> RefusedError:
     return RefusedError(
-        f"{platform} is not served here.", "It is not set up.", "Look at the list of platforms."
+        f"{platform} is not served here.", "It is not set up.", "Check the list of platforms."
     )
 
 
@@ -77,7 +77,7 @@ def install_commands(
         home=parts.paths.home,
         choose_model=choose_model,
         requests=parts.builder.requests,
-        care=parts.builder.context_care,
+        care=parts.builder.compaction_service,
         processes=parts.builder.processes,
         change_setting=setting_writer(parts.paths, parts.environ, parts.clock),
     )

@@ -18,7 +18,7 @@ _WORDS = {
     "person": "",
     "closing": "",
     "stop": "The gateway was stopped by the command line.",
-    "takeover": "Another gateway took the home over.",
+    "takeover": "Another gateway took over this home.",
     "kill": "The gateway was stopped by another program.",
     "restart": "The gateway was asked to restart.",
 }
@@ -85,7 +85,11 @@ def forced_ending(event: HardStop | IdentityLost, now: float) -> Ending:
         words = _WORDS.get(cause) or event.detail
     else:
         cause = "gone"
-        words = "The home is gone." if event.owner is None else "Another gateway has the home."
+        words = (
+            "The home no longer exists."
+            if event.owner is None
+            else "Another gateway runs for this home."
+        )
     return Ending(cause, now, deadline=now, from_outside=True, identity_gone=True, words=words)
 
 

@@ -138,7 +138,7 @@ class HostingLifecycle:
     # Claiming
 
     async def _begin(self) -> tuple[GatewayRecord, StartCheckResult] | None:
-        self._board.enter("idle" if self._take_over else "starting", "Looking at the settings.")
+        self._board.enter("idle" if self._take_over else "starting", "Reading the settings.")
         outlook = await self._parts.worker.run(self._parts.outlook.look)
         if not self._is_acceptable(outlook):
             return None
@@ -186,7 +186,7 @@ class HostingLifecycle:
 
     async def _again(self) -> tuple[GatewayRecord, StartCheckResult] | None:
         """Claim again after a restart, with freshly read settings."""
-        self._board.enter("starting", "Starting again.")
+        self._board.enter("starting", "Restarting.")
         self._wish = StopRequests()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(RESTART_PAUSE_S):

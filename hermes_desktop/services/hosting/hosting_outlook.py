@@ -1,4 +1,4 @@
-"""Checks before a home is claimed, for anything that prevents hosting it.
+"""Checks that run before a home is claimed and find whatever prevents hosting it.
 
 Blocking: not for use on the event loop.
 """

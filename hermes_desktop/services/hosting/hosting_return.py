@@ -1,4 +1,4 @@
-"""Policy for starting the gateway automatically after another one went away."""
+"""Policy for starting the gateway automatically after another one has ended."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ TAKE_UP_AFTER_S = 5.0
 _UNFINISHED = frozenset({"starting", "running", "degraded", "draining"})
 
 
-class Return:
+class AutomaticStart:
     """Decides when the home may be claimed without the user's request. For one event loop.
 
     A gateway that ended in order was stopped on purpose, so the home stays free until the user
@@ -73,7 +73,7 @@ class Return:
         self._round += 1
 
     async def is_due(self, explain: Callable[[str], None], offer: Callable[[str], None]) -> bool:
-        """Decide after the other gateway went away, and wait if it crashed.
+        """Decide after the other gateway has ended; wait first if it crashed.
 
         Args:
             explain: Receives the user-facing text about what is waited for.

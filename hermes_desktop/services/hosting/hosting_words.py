@@ -25,8 +25,8 @@ _HEALTH_STATES = frozenset(get_args(HealthState))
 _STAY_ATTACHED = "Use `hermes gateway run`, or start the gateway here anyway."
 
 ANOTHER_DESKTOP = "another Hermes Desktop"
-OTHER_STOPPED = "The other gateway was stopped. This one starts only when you start it."
-OTHER_CRASHED = "The other gateway crashed. This one starts only when you start it."
+OTHER_STOPPED = "The other gateway was stopped. Start this one yourself."
+OTHER_CRASHED = "The other gateway crashed. Start this one yourself."
 
 
 def would_not_run(work: ScheduledWork, unserved: Mapping[Platform, str]) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ def would_not_run(work: ScheduledWork, unserved: Mapping[Platform, str]) -> tupl
         unserved: Platforms that cannot be served here, each with the reason.
     """
     platforms = [
-        f"Messages of {_title(platform)}" + ("" if why == NOT_SERVED else f". {why}")
+        f"Messages from {_title(platform)}" + ("" if why == NOT_SERVED else f". {why}")
         for platform, why in unserved.items()
     ]
     undone = undone_work(work)
@@ -47,8 +47,8 @@ def would_not_run(work: ScheduledWork, unserved: Mapping[Platform, str]) -> tupl
 def promise_refusal(missed: tuple[str, ...]) -> HostingRefusal:
     """Return the refusal for a home that expects something which would not run here."""
     return HostingRefusal(
-        "The gateway was not started, because not everything would run.",
-        "If it ran here, `hermes` would expect this work to be done, but it would not be.",
+        "The gateway was not started, because some of its work would not run.",
+        "`hermes` would expect this work to be done here, but Hermes Desktop cannot do it.",
         _STAY_ATTACHED,
         would_not_run=missed,
         may_insist=True,
@@ -59,7 +59,7 @@ def managed_refusal(missed: tuple[str, ...]) -> HostingRefusal:
     """Return the refusal for a home that a package manager maintains."""
     return HostingRefusal(
         "The gateway was not started, because this home is managed.",
-        "The package manager that set it up usually runs the gateway itself.",
+        "The package manager that set it up usually runs the gateway.",
         "Start it the way your system does, or start it here anyway.",
         would_not_run=missed,
         may_insist=True,
@@ -70,7 +70,7 @@ def read_only_refusal(home: object) -> HostingRefusal:
     """Return the refusal for a home that cannot be written to."""
     return HostingRefusal(
         "The gateway cannot run because the home is read-only.",
-        f"{home} does not let this program write.",
+        f"Hermes Desktop cannot write to {home}.",
         "Give yourself write access to the folder, then start the gateway again.",
     )
 
@@ -112,7 +112,7 @@ def not_served_here(what: str) -> RefusedError:
     """Return the error for a platform or chat that this program does not serve at the moment."""
     return RefusedError(
         f"{what} is not served here.",
-        "This program's gateway is not running, or has no such platform.",
+        "The gateway of this program is not running, or has no such platform.",
         "Start the gateway first.",
     )
 
@@ -129,7 +129,7 @@ def unknown_holder_refusal() -> HostingRefusal:
 _WORDS: Mapping[str, tuple[str, str, bool]] = {
     "obstacle": (
         "The gateway cannot be hosted here.",
-        "Run `hermes gateway run` in a terminal. This program then shows its state.",
+        "Run `hermes gateway run` in a terminal. Hermes Desktop then shows its state.",
         False,
     ),
     "service": (

@@ -19,7 +19,7 @@ from hermes_desktop.gateway.identity.scheduled_work import (
 )
 from hermes_desktop.settings.config_file import read_config
 
-WHY_UNDONE = "`hermes` says that a running gateway does this, but Hermes Desktop cannot do it yet."
+WHY_UNDONE = "`hermes` expects a running gateway to do this, but Hermes Desktop cannot do it yet."
 UNDONE_HINT = "To have it done, stop the gateway here and start `hermes gateway run`."
 _MOST_NAMED = 3
 _LONGEST_NAME = 48

@@ -108,9 +108,9 @@ class UnavailableEntry:
     def turn_on(self) -> None:
         """Raise :class:`RefusedError`."""
         raise RefusedError(
-            "Starting at login cannot be set from here.",
+            "Start at login cannot be changed from here.",
             self._why,
-            "Add Hermes to the programs that your desktop starts, in its own settings.",
+            "Add Hermes to the programs that start at login in the settings of your desktop.",
         )
 
     def turn_off(self) -> None:
@@ -120,7 +120,7 @@ class UnavailableEntry:
 def cannot_write(place: str, error: OSError) -> HermesError:
     """Return the error for an entry of the system that could not be changed."""
     return HermesError(
-        "Starting at login could not be changed.",
+        "Start at login could not be changed.",
         f"{place}: {error.strerror or type(error).__name__}.",
-        "Check the rights of that place.",
+        "Check the permissions.",
     )

@@ -25,7 +25,7 @@ def login_entry(
     """
     home = Path(environ.get("HOME", ""))
     if system != "win32" and not home.is_absolute():
-        return UnavailableEntry("It is not known whose login that would be: HOME is not set.")
+        return UnavailableEntry("HOME is not set, so it is unknown whose login this would be.")
     command = login_command(paths, environ)
     if system == "win32":
         return RunEntry(command, system_registry())

@@ -57,8 +57,8 @@ class RunEntry:
         """Write the value, and reset an earlier switching off."""
         if self._command.environment:
             raise RefusedError(
-                "Starting at login cannot be set for this home.",
-                "It is named by a variable, which Windows does not set for one program.",
+                "Start at login cannot be set for this home.",
+                "It is selected by a variable, which Windows cannot set for a single program.",
                 "Set HERMES_HOME for your account, or use a profile.",
             )
         self._change(

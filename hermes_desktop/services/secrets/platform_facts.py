@@ -64,7 +64,7 @@ class PlatformFacts:
     name: str
     title: str
     secrets: tuple[SecretFacts, ...] = ()
-    ids: str = "their id there"
+    ids: str = "their user ID"
     id_sample: str = ""
     find_id: str = ""
     home: str = ""
@@ -114,16 +114,16 @@ _TELEGRAM = PlatformFacts(
         SecretFacts(
             "TELEGRAM_BOT_TOKEN",
             "Bot token",
-            "It comes from BotFather in Telegram: /newbot makes a bot, /token shows the token of "
-            "one that you have.",
+            "Get it from BotFather in Telegram: /newbot creates a bot, /token shows the token "
+            "of an existing one.",
             shape=TELEGRAM_TOKEN,
             looks="123456789:AAE… (35 characters after the colon)",
         ),
     ),
-    ids="their numeric user id",
+    ids="their numeric user ID",
     id_sample="123456789",
-    find_id="Telegram does not show it; when you write to the bot, your id is in the request "
-    "below.",
+    find_id="Telegram does not show it; when you write to the bot, your ID appears in the "
+    "request below.",
     home="chat",
 )
 _DISCORD = PlatformFacts(
@@ -133,15 +133,15 @@ _DISCORD = PlatformFacts(
         SecretFacts(
             "DISCORD_BOT_TOKEN",
             "Bot token",
-            "It comes from the Developer Portal of Discord: your application, “Bot”, “Reset "
-            "Token”. Switch “Message Content Intent” on there.",
+            "Get it from the Discord Developer Portal: your application, “Bot”, “Reset "
+            "Token”. Turn on “Message Content Intent” there.",
             shape=DISCORD_TOKEN,
-            looks="three parts with dots between, about 72 characters",
+            looks="three parts separated by dots, about 72 characters",
         ),
     ),
-    ids="their numeric user id",
+    ids="their numeric user ID",
     id_sample="123456789012345678",
-    find_id="With the Developer Mode of Discord on: right click on a person, “Copy User ID”.",
+    find_id="With Developer Mode on in Discord, right-click a person and choose “Copy User ID”.",
     home="channel",
 )
 _SLACK = PlatformFacts(
@@ -151,22 +151,22 @@ _SLACK = PlatformFacts(
         SecretFacts(
             "SLACK_BOT_TOKEN",
             "Bot token",
-            "It is on the page of your Slack app under “OAuth & Permissions”.",
+            "Find it on the page of your Slack app, under “OAuth & Permissions”.",
             shape=SLACK_BOT,
             looks="xoxb-…",
         ),
         SecretFacts(
             "SLACK_APP_TOKEN",
             "App token",
-            "It is made on the page of your Slack app under “Basic Information”, “App-Level "
+            "Create it on the page of your Slack app, under “Basic Information”, “App-Level "
             "Tokens”, with connections:write.",
             shape=SLACK_APP,
             looks="xapp-…",
         ),
     ),
-    ids="their member id",
+    ids="their member ID",
     id_sample="U01ABCDEF",
-    find_id="It is in their profile under “Copy member ID”.",
+    find_id="Find it in their profile, under “Copy member ID”.",
     home="channel",
 )
 _MATRIX = PlatformFacts(
@@ -176,20 +176,20 @@ _MATRIX = PlatformFacts(
         SecretFacts(
             "MATRIX_ACCESS_TOKEN",
             "Access token",
-            "Element shows the one of your bot’s account under “Help & About”, “Access Token”.",
+            "Find it in Element, in the account of your bot, under “Help & About”, “Access Token”.",
             shape=MATRIX_TOKEN,
             looks="syt_…",
         ),
         SecretFacts(
             "MATRIX_PASSWORD",
             "Password",
-            "It is the one of your bot’s account, and does instead of an access token.",
+            "The password of your bot’s account, if it has no access token.",
             required=False,
             instead_of="MATRIX_ACCESS_TOKEN",
             kind="password",
         ),
     ),
-    ids="their Matrix id",
+    ids="their Matrix ID",
     id_sample="@you:example.org",
     home="room",
 )
@@ -200,8 +200,8 @@ _EMAIL = PlatformFacts(
         SecretFacts(
             "EMAIL_PASSWORD",
             "Password",
-            "Many providers want an app password here, which is made in the security settings of "
-            "the account.",
+            "Many providers require an app password, which you create in the security "
+            "settings of the account.",
             kind="password",
         ),
     ),

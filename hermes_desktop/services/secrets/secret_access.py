@@ -16,7 +16,7 @@ _TROUBLE: Mapping[ReadState, str] = {
     "no keyring yet": "no keyring exists yet",
     "not answering": "the keyring is not answering",
     "missing": "it is no longer in the keyring",
-    "damaged": "it is no longer whole in the keyring",
+    "damaged": "it is incomplete in the keyring",
 }
 
 

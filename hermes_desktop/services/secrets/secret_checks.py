@@ -22,8 +22,8 @@ def checked_name(name: str) -> str:
     name = name.strip()
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"“{name}” cannot be the name of a secret.",
-            "Names are those of variables: letters, digits and _.",
+            f"“{name}” is not a valid name for a secret.",
+            "Names consist of letters, digits and _.",
             "See `hermes-desktop secrets list`.",
         )
     return name
@@ -43,7 +43,7 @@ def checked_value(value: str, name: str = "") -> str:
     value = value.strip()
     problem = _problem(value, is_key=is_key(name))
     if problem:
-        raise UsageError("That cannot be a secret.", problem, "Copy it again, as one line.")
+        raise UsageError("This is not a valid secret.", problem, "Copy it again, as one line.")
     return value
 
 
@@ -60,10 +60,10 @@ def _problem(value: str, *, is_key: bool) -> str:
     reasons = (
         (not value, "It is empty."),
         (len(value) > _LONGEST, f"It is longer than {_LONGEST:,} characters."),
-        (unseen, f"It contains a character that cannot be seen: {named(unseen)}."),
-        (odd, f"It contains a character that no key has: {odd}."),
-        (quoted, "There are quotes around it."),
-        (is_key and _BEARER.match(value), "“Bearer” comes before the key itself."),
-        (is_key and _ASSIGNED.match(value), "A name and “=” come before the key itself."),
+        (unseen, f"It contains an invisible character: {named(unseen)}."),
+        (odd, f"It contains a character that keys never have: {odd}."),
+        (quoted, "It is in quotation marks."),
+        (is_key and _BEARER.match(value), "It starts with “Bearer”."),
+        (is_key and _ASSIGNED.match(value), "It starts with a name and “=”."),
     )
     return next((words for wrong, words in reasons if wrong), "")

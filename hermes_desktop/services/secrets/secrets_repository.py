@@ -38,8 +38,9 @@ _ORDER: tuple[Where, ...] = (
 _MOVED = frozenset({".env", "config.yaml", "plain file"})
 _END = 4
 NOT_FOUND_BY_HERMES = (
-    "`hermes gateway run` and the other commands of `hermes` no longer find it: they look in the "
-    "environment and in .env only. `hermes-desktop secrets move --back {name}` puts it back."
+    "`hermes` commands, including `hermes gateway run`, no longer find it: they look in the "
+    "environment and in .env only. To undo this, run `hermes-desktop secrets move --back "
+    "{name}`."
 )
 
 
@@ -184,7 +185,7 @@ class SecretsRepository:
         except HermesError as error:
             stayed = [name for name in done if not self._back_as_it_was(name, before[name], error)]
             if stayed:
-                kept = f"{' and '.join(stayed)} was kept before that happened."
+                kept = f"{' and '.join(stayed)} was stored before the failure."
                 error.detail = f"{error.detail} {kept}".strip()
             raise
 
@@ -273,8 +274,8 @@ class SecretsRepository:
         if not found:
             raise NotFoundError(
                 f"{view.name} is neither in .env nor in config.yaml.",
-                "It can only be moved from there.",
-                "Use `hermes-desktop secrets set` to put it into the keyring.",
+                "It can only be moved from one of these.",
+                "To store it in the keyring, use `hermes-desktop secrets set`.",
             )
         if len({place.value for place in found}) > 1:
             raise RefusedError(
@@ -317,7 +318,9 @@ class SecretsRepository:
             value = self._access.store.demand(name)
         write_secret(self._paths.env_file, name, value)
         if read_env_file(self._paths.env_file).get(name) != value:
-            raise ConfigError(f"{name} is not read back from .env.", "It stays in the keyring.")
+            raise ConfigError(
+                f"{name} could not be read back from .env.", "It stays in the keyring."
+            )
         self.remove(name)
 
     def check(self) -> Reading:
@@ -424,10 +427,10 @@ def note_on_hermes(view: SecretView, home: Path) -> str:
     read = [where for where in places if where in _READ_BY_HERMES]
     if read:
         where = "the environment" if read[0] == "environment" else read[0]
-        return f"`hermes`, which uses this home, too, reads {view.name} from {where}."
+        return f"`hermes`, which also uses this home, reads {view.name} from {where}."
     kept = "keyring" if "keyring" in places else "file"
     return (
-        f"`hermes`, which uses this home, too, does not look into that {kept}: it reads the "
-        f"environment and .env only. `hermes-desktop secrets move --back {view.name}` puts the "
-        "secret into .env, where both programs find it."
+        f"`hermes`, which also uses this home, cannot read the {kept}: it reads the "
+        "environment and .env only. To store the secret in .env, where both programs find it, "
+        f"run `hermes-desktop secrets move --back {view.name}`."
     )

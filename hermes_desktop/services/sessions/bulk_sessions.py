@@ -95,7 +95,7 @@ def plan_archive(db: SessionDB, choice: SessionFilter) -> BulkPlan:
     """
     if not choice:
         raise RefusedError(
-            "Without a condition every session would be archived.",
+            "Without a condition, every session would be archived.",
             "",
             "Name sessions, or give a condition such as --older-than 30d or --source telegram.",
         )

@@ -221,5 +221,5 @@ class AsyncSessionList:
 
     def _rename(self, session_id: str, title: str) -> str | None:
         if not self._db.set_session_title(session_id, title):
-            raise NotFoundError("This session is no longer there.", "", "Choose another one.")
+            raise NotFoundError("This session no longer exists.", "", "Choose another one.")
         return self._db.get_session_title(session_id)

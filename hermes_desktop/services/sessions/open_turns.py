@@ -44,10 +44,10 @@ class OpenTurn:
 
     def __str__(self) -> str:
         """Return a phrase that can end a sentence."""
-        about = f"“{self.about}”" if self.about else "A message"
+        about = f"“{self.about}”" if self.about else "a message"
         if self.certain:
-            return f"{about} is being answered by {self.who}"
-        return f"{about} got its latest news {self.age_s:.0f} s ago, and {self.who} may be at it"
+            return f"{self.who} is answering {about}"
+        return f"{about} had activity {self.age_s:.0f} s ago, and {self.who} may still be answering"
 
 
 class ForeignTurns:
@@ -98,7 +98,7 @@ class ForeignTurns:
         return self.foreign(session_id)
 
     def foreign(self, session_id: str) -> OpenTurn | None:
-        """Return the turn of a foreign program (not one of ours) in a session, else None."""
+        """Return the turn of a foreign program in a session, else None."""
         ids = self._db.get_compression_lineage(session_id) or [session_id]
         now = self._clock.time()
         lease = self._db.read(lambda conn: conversation_locks.lease_holder(conn, ids, now))
@@ -149,7 +149,7 @@ _MOST_REMEMBERED = 1_000
 
 
 class OwnTurns:
-    """Finds the turn that runs in a session, ours or one of another program. Any thread.
+    """Finds the turn that runs in a session, in this or another program. Any thread.
 
     Args:
         db: The shared file.

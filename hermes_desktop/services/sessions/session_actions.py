@@ -60,8 +60,8 @@ DELETED, PRUNED = "deleted", "pruned"
 
 
 PINS_ARE_OURS = (
-    "Hermes Desktop keeps this pin in its own store. `hermes sessions prune` does not know it and "
-    "deletes the session all the same."
+    "Hermes Desktop stores this pin itself. `hermes sessions prune` does not know it and can "
+    "still delete the session."
 )
 
 
@@ -217,8 +217,8 @@ class SessionActions:
         if receipt.items and not wanted:
             raise NotFoundError(
                 "This is no longer in the trash.",
-                "It was restored or deleted for good meanwhile.",
-                "Look at the list of the trash.",
+                "It was restored or permanently deleted in the meantime.",
+                "Check the list of the trash.",
             )
         return self.restore(wanted)
 

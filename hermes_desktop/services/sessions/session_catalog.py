@@ -20,8 +20,8 @@ PAGE = 500
 def gone_session(session_id: str) -> NotFoundError:
     """Return the error for a row that existed a moment ago and is gone."""
     return NotFoundError(
-        "This session is no longer there.",
-        f"No row has the id {session_id}.",
+        "This session no longer exists.",
+        f"There is no session with the ID {session_id}.",
         "Another program deleted it; choose another session.",
     )
 
@@ -125,7 +125,7 @@ def find_session_id(db: SessionDB, wanted: str) -> str:
         raise UsageError(
             "No session was named.",
             "",
-            "Give an id or a title from `hermes-desktop sessions list`.",
+            "Use an ID or a title from `hermes-desktop sessions list`.",
         )
     if db.get_session(text) is not None:
         return text
@@ -137,9 +137,9 @@ def find_session_id(db: SessionDB, wanted: str) -> str:
         return by_prefix
     if db.ids_with_prefix(text, limit=2):
         raise AmbiguousError(
-            f"More than one session id begins with “{text}”.",
+            f"More than one session ID begins with “{text}”.",
             "",
-            "Give more of the id; `hermes-desktop sessions list` shows it whole.",
+            "Use more of the ID; `hermes-desktop sessions list` shows all of it.",
         )
     raise _not_found(wanted)
 
@@ -153,9 +153,9 @@ def find_latest_session_id(db: SessionDB, *, source: str) -> str:
     rows = db.search_sessions(source=source, limit=1)
     if not rows:
         raise NotFoundError(
-            f"There is no session of “{source}” to continue.",
+            f"There is no session from “{source}” to continue.",
             "",
-            "Begin one by sending a message without --continue.",
+            "Start one by sending a message without --continue.",
         )
     return str(rows[0]["id"])
 
@@ -163,8 +163,8 @@ def find_latest_session_id(db: SessionDB, *, source: str) -> str:
 def _not_found(wanted: str) -> NotFoundError:
     return NotFoundError(
         f"There is no session “{wanted.strip()}”.",
-        "Neither an id, nor a title, nor the beginning of an id fits.",
-        "Look it up with `hermes-desktop sessions list`.",
+        "It is not an ID, a title, or the beginning of an ID.",
+        "Find it with `hermes-desktop sessions list`.",
     )
 
 
@@ -184,7 +184,7 @@ def choose_for_change(db: SessionDB, wanted: str) -> str:
     """
     text = wanted.strip()
     if not text:
-        raise UsageError("No session was named.", "", "Give its id.")
+        raise UsageError("No session was named.", "", "Use its ID.")
     if db.get_session(text) is not None:
         return text
     by_title = db.get_session_by_title(text)
@@ -194,19 +194,19 @@ def choose_for_change(db: SessionDB, wanted: str) -> str:
     if not found:
         raise NotFoundError(
             f"There is no session “{text}”.",
-            "Neither an id, nor a title, nor the beginning of an id fits.",
-            "Look it up with `hermes-desktop sessions list`.",
+            "It is not an ID, a title, or the beginning of an ID.",
+            "Find it with `hermes-desktop sessions list`.",
         )
     if len(text) < SHORTEST_BEGINNING:
         raise UsageError(
-            f"“{text}” is too short to be sure.",
-            f"The beginning of an id needs {SHORTEST_BEGINNING} characters here.",
-            "Give more of the id; `hermes-desktop sessions list` shows it whole.",
+            f"“{text}” is too short.",
+            f"The beginning of an ID needs at least {SHORTEST_BEGINNING} characters here.",
+            "Use more of the ID; `hermes-desktop sessions list` shows all of it.",
         )
     if len(found) > 1:
         raise AmbiguousError(
-            f"More than one session id begins with “{text}”.",
+            f"More than one session ID begins with “{text}”.",
             "",
-            "Give more of the id; `hermes-desktop sessions list` shows it whole.",
+            "Use more of the ID; `hermes-desktop sessions list` shows all of it.",
         )
     return found[0]

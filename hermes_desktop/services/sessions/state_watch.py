@@ -190,7 +190,7 @@ class StateWatch:
             self._failing = False
             self._bus.publish(NoticeCleared(_NOTICE_KEY))
         if changes.file_replaced:
-            self._bus.publish(StateFileChanged("state.db was replaced by another file."))
+            self._bus.publish(StateFileChanged("Another file replaced state.db."))
         if changes:
             self._bus.publish(
                 SessionsChanged(

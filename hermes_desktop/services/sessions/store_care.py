@@ -107,7 +107,7 @@ def optimise(
     before = None
     if not holders.seen:
         before = guard(paths, "optimize", now=now, on_progress=on_progress, cancel=cancel).snapshot
-        stop_if(cancel, "Optimising")
+        stop_if(cancel, "Optimizing")
     indexes = 0
     try:
         indexes = db.optimize_fts() if holders.seen else db.vacuum()
@@ -133,7 +133,7 @@ def find(paths: HermesPaths, name: str) -> SnapshotInfo:
     raise NotFoundError(
         f"There is no snapshot “{name}”." if snapshots else "There is no snapshot.",
         str(paths.snapshots_dir),
-        "Look at `hermes-desktop sessions snapshot list`.",
+        "List them with `hermes-desktop sessions snapshot list`.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Undoing turns: the files that they changed, and the conversation. Blocking."""
+"""Undo of turns: the files that they changed, and the conversation. Blocking."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -89,11 +89,13 @@ class TurnUndoing:
         """
         shown = self._db.resolve_resume_session_id(session_id)
         if self._db.get_session(shown) is None:
-            raise NotFoundError("This session is no longer there.", f"No row has the id {shown}.")
+            raise NotFoundError(
+                "This session no longer exists.", f"There is no session with the ID {shown}."
+            )
         self._refuse_running(shown)
         asked = self._db.list_recent_user_messages(shown, limit=turns)
         if not asked:
-            raise NotFoundError("There is nothing to undo.", "No message was sent here.")
+            raise NotFoundError("There is nothing to undo.", "It has no messages from you.")
         first = asked[-1]
         records = self._records(shown, first["id"], float(first["timestamp"] or 0.0))
         files = plan_undo(self._store, records)
@@ -111,7 +113,7 @@ class TurnUndoing:
         files_only: bool = False,
         only: Collection[str] = (),
     ) -> TurnUndoResult:
-        """Put back the files, then take back the messages.
+        """Restore the files, then remove the messages.
 
         If the program is killed in between, the same call finishes the work.
 
@@ -132,15 +134,15 @@ class TurnUndoing:
         try:
             if not lock.try_now():
                 raise BusyError(
-                    "A reply is being written in this session.", "", "Wait for it to end."
+                    "A reply is being written in this session.", "", "Wait until it is finished."
                 )
             self._refuse_running(plan.session_id)
             asked = self._db.list_recent_user_messages(plan.session_id, limit=plan.turns)
             if not asked or asked[-1]["id"] != plan.message_id:
                 raise RefusedError(
-                    "The session has changed meanwhile.",
+                    "The session was changed in the meantime.",
                     "Nothing was changed.",
-                    "Look at it again.",
+                    "Check it again.",
                 )
             files = _only(plan.files, only) if only else plan.files
             done = put_back(self._store, files, overwrite=overwrite)
@@ -185,6 +187,6 @@ def _only(files: Undo, wanted: Collection[str]) -> Undo:
         raise NotFoundError(
             f"{missing[0]} is not among the changed files.",
             "Nothing was undone.",
-            "Look at the files with --dry-run.",
+            "List the files with --dry-run.",
         )
     return replace(files, steps=steps)

@@ -33,8 +33,8 @@ class WorkingFolder:
         if self.imported is None or self.current is not None:
             return ""
         return (
-            f"This session was imported; it worked in {self.imported} before. To use that folder "
-            f"here: `hermes-desktop sessions folder {self.session_id} --imported`"
+            f"This session was imported; it used the folder {self.imported}. To use that "
+            f"folder here: `hermes-desktop sessions folder {self.session_id} --imported`"
         )
 
 
@@ -47,7 +47,9 @@ def working_folder(db: SessionDB, session_id: str) -> WorkingFolder:
     shown = db.resolve_resume_session_id(session_id)
     row = db.get_session(shown)
     if row is None:
-        raise NotFoundError("This session is no longer there.", f"No row has the id {session_id}.")
+        raise NotFoundError(
+            "This session no longer exists.", f"There is no session with the ID {session_id}."
+        )
     current = row.get("cwd")
     return WorkingFolder(
         shown, current if isinstance(current, str) and current else None,
@@ -98,7 +100,7 @@ def usable_folder(folder: str, homes: Homes) -> Path:
     """
     path = Path(folder).expanduser().absolute()
     if "\0" in folder or not path.is_dir():
-        raise UsageError("There is no such folder.", str(path), "Give a folder that exists.")
+        raise UsageError("There is no such folder.", str(path), "Use an existing folder.")
     reason = why_not(path, homes)
     if reason:
         raise UsageError(

@@ -65,7 +65,7 @@ class DesktopConfig:
     colour_scheme: ColourScheme = setting(
         "desktop.colour_scheme",
         "system",
-        title="Colours",
+        title="Colors",
         help="Light, dark, or the same as the system.",
         section=_SECTION,
         choices={"system": "same as the system", "light": "light", "dark": "dark"},

@@ -58,7 +58,7 @@ def validate_pasted(text: str, facts: SecretFacts) -> PastedSecret:
     """
     value, notes = _bare(text, facts.variable)
     if not value:
-        wrong = "There is nothing but blanks." if text else ""
+        wrong = "It contains only spaces." if text else ""
         return PastedSecret(problem=wrong)
     problem = _impossible(value, facts)
     if problem:
@@ -66,10 +66,10 @@ def validate_pasted(text: str, facts: SecretFacts) -> PastedSecret:
     if facts.kind == "token" and not (facts.has_shape and facts.shape.fullmatch(value)):
         other = recognised(value)
         if other is not None and other.variable != facts.variable:
-            words = f"This looks like {other.what}; {_wanted(facts)} goes here."
+            words = f"This looks like {other.what}; {_wanted(facts)} is needed here."
             return PastedSecret(problem=words, belongs_to=other.variable)
         if facts.has_shape:
-            notes.append(f"This looks unusual. It usually looks like {facts.looks}.")
+            notes.append(f"This looks unusual. The usual form is {facts.looks}.")
     return PastedSecret(value, note=" ".join(notes))
 
 
@@ -97,10 +97,10 @@ def validate_argument(name: str, text: str) -> PastedSecret:
     found = validate_pasted(text, facts)
     if found.value:
         return found
-    hint = f"Give the {facts.label[:1].lower()}{facts.label[1:]} alone, on one line."
+    hint = f"Enter only the {facts.label[:1].lower()}{facts.label[1:]}, on one line."
     if found.belongs_to:
-        hint = f"Use `hermes-desktop secrets set {found.belongs_to}` for it."
-    raise UsageError("That cannot be a secret.", found.problem or "It is empty.", hint)
+        hint = f"To store it, use `hermes-desktop secrets set {found.belongs_to}`."
+    raise UsageError("This is not a valid secret.", found.problem or "It is empty.", hint)
 
 
 def recognised(value: str) -> KnownShape | None:
@@ -114,20 +114,20 @@ def _bare(text: str, variable: str) -> tuple[str, list[str]]:
     value = text.strip()
     if value != text and value:
         broken = "\n" in text.replace("\r", "\n").replace(value, "")
-        what = "A line break" if broken else "A blank"
-        notes.append(f"{what} around it was left out.")
+        what = "A line break" if broken else "A space"
+        notes.append(f"{what} around it was removed.")
     line = re.fullmatch(rf"(?:export\s+)?{re.escape(variable)}\s*=\s*(?P<value>\S.*)", value)
     if line is not None:
         value = line["value"]
-        notes = [f"Only what stands behind “{variable}=” was taken."]
+        notes = [f"Only the text after “{variable}=” was used."]
     bearer = re.fullmatch(r"(?:authorization:\s*)?bearer\s+(?P<value>\S.*)", value, re.IGNORECASE)
     if bearer is not None:
         value = bearer["value"]
-        notes.append("“Bearer” before it was left out.")
+        notes.append("“Bearer” in front of it was removed.")
     for begin, end in _QUOTES:
         if len(value) > 1 and value.startswith(begin) and value.endswith(end):
             value = value[1:-1].strip()
-            notes.append("The quotes around it were left out.")
+            notes.append("The quotation marks around it were removed.")
             break
     return value, notes
 
@@ -141,17 +141,20 @@ def _impossible(value: str, facts: SecretFacts) -> str:
     lines = len(value.splitlines())
     token = facts.kind == "token"
     odd = first_invalid_character(value.replace(" ", "_"))
-    unseen = f"It contains characters that cannot be seen ({odd}). Copy it again."
+    unseen = f"It contains invisible characters ({odd}). Copy it again."
     only = f"Copy only the {name}."
     reasons = (
-        (lines > 1, f"These are {lines} lines; {one} is one. {only}"),
-        (len(value) > LONGEST, f"These are {len(value):,} characters; {one} is much shorter."),
+        (lines > 1, f"This has {lines} lines; {one} has one. {only}"),
+        (len(value) > LONGEST, f"This has {len(value):,} characters; {one} is much shorter."),
         (not value.isprintable(), unseen),
-        (token and " " in value, f"There are blanks in it; {one} has none. {only}"),
-        (_STAND_IN.fullmatch(value), f"That stands where the {name} should; it is none itself."),
+        (token and " " in value, f"It contains spaces; {one} has none. {only}"),
+        (
+            _STAND_IN.fullmatch(value),
+            f"This is a placeholder for the {name}, not the {name} itself.",
+        ),
         (
             token and not value.isascii(),
-            f"It contains letters that no token has ({odd}). Copy it again.",
+            f"It contains characters that no token has ({odd}). Copy it again.",
         ),
     )
     return next((words for wrong, words in reasons if wrong), "")

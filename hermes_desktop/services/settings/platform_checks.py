@@ -129,7 +129,7 @@ class PlatformChecker:
         """
         wanted = {Platform(platform): replace(config, enabled=True)}
         if not GatewayConfig(platforms=wanted).get_connected_platforms():
-            words = config.trouble or "What it needs to log in is missing."
+            words = config.trouble or "Its credentials are missing."
             return CheckResult("misconfigured", words=words)
         context = AdapterContext(Platform(platform), self._paths.home, self._clock)
         check = self._registry.check_of(context.platform)

@@ -119,12 +119,12 @@ class PlatformSettingsRepository:
         managed = is_managed(self._paths.home, self._environ)
         if managed:
             raise RefusedError(
-                "The home channel cannot be set here.", managed, "Write /sethome in that chat."
+                "The home channel cannot be set here.", managed, "Send /sethome in that chat."
             )
         if self._environ.get(name, "").strip():
             raise RefusedError(
                 "The home channel cannot be set here.",
-                f"{name} is set in the environment, which overrides what is set here.",
+                f"{name} is set in the environment, which overrides this setting.",
                 "Remove it there first.",
             )
         before = read_env_file(self._paths.env_file).get(name, "").strip()
@@ -136,9 +136,9 @@ class PlatformSettingsRepository:
             set_env_lines(self._paths.env_file, wanted)
         except ValueError as error:
             raise UsageError(
-                f"“{_short(chat_id)}” cannot be the id of a chat.",
-                "Ids contain no spaces, quotation marks or characters such as $.",
-                "Copy the id again, or write /sethome in that chat.",
+                f"“{_short(chat_id)}” cannot be a chat ID.",
+                "IDs contain no spaces, quotation marks or characters such as $.",
+                "Copy the ID again, or send /sethome in that chat.",
             ) from error
         return before
 

@@ -311,9 +311,9 @@ class SettingsRepository:
             if not self.config.stands() or not self._desktop.stands():
                 return  # by another program that wrote right after us
             raise ConfigError(
-                f"“{option.title}” was written and is not read back.",
+                f"“{option.title}” was written but could not be read back.",
                 f"{change.key} is {stored!r} in the file.",
-                "Restore the version before with `hermes-desktop config restore 1`.",
+                "To restore the previous version, run `hermes-desktop config restore 1`.",
             )
 
 
@@ -418,8 +418,8 @@ def find_option(key: str) -> Option:
     close = [name for name in OPTIONS if last and last in name][:4]
     raise NotFoundError(
         f"There is no setting “{wanted}”.",
-        f"Near it: {', '.join(close)}." if close else "",
-        "See all with `hermes-desktop config list`; other keys of config.yaml are changed by hand.",
+        f"Similar: {', '.join(close)}." if close else "",
+        "List all with `hermes-desktop config list`; change other keys of config.yaml by hand.",
     )
 
 
@@ -484,7 +484,7 @@ def _stands_alone(option: Option, path: tuple[str, ...], data: Mapping[str, Any]
 def _place_to_write(
     option: Option, data: Mapping[str, Any], options: Mapping[str, Option]
 ) -> Place:
-    """Return the current place; else one beside its siblings; else the default place."""
+    """Return the current place; else one next to related keys; else the default place."""
     found, is_set, _ = deciding_place(option, data)
     if found is not None and (is_set or not found.only_found):
         return found

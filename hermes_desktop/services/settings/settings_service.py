@@ -339,8 +339,8 @@ class SettingsService:
         checker = self._checker
         if checker is None or not self.serves(platform):
             raise RefusedError(
-                f"{platform} cannot be tried here.",
-                "This version of Hermes Desktop cannot serve it.",
+                f"{platform} cannot be tested here.",
+                "This version of Hermes Desktop does not support it.",
                 "Its settings are kept for `hermes`.",
             )
         given = self._given(secrets)
@@ -426,7 +426,7 @@ class SettingsService:
         """
         kept = self._removed.get(name)
         if kept is None:
-            raise NotFoundError(f"{name} is not known here any more.", "", "Set it again.")
+            raise NotFoundError(f"{name} is no longer known here.", "", "Set it again.")
         applied = await self._with_secret(name, lambda _: self._secrets.put_back(kept))
         self._removed.pop(name, None)
         return applied

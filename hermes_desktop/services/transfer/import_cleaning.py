@@ -72,7 +72,7 @@ def _times(session_id: str, kept: dict[str, Any]) -> Iterator[LostValue]:
             continue
         kept[name] = seconds_of(given)
         if kept[name] is None:
-            instead = "the time of the import stands there" if name == "started_at" else "none is"
+            instead = "the time of the import is used" if name == "started_at" else "none is used"
             yield LostValue(session_id, name, _shown(given), instead)
 
 
@@ -110,7 +110,7 @@ def _messages(session_id: str, messages: list[Any]) -> tuple[list[Any], list[Los
     if not lost:
         return found, []
     return found, [
-        LostValue(session_id, "timestamp", example, "the time of the import stands there", lost)
+        LostValue(session_id, "timestamp", example, "the time of the import is used", lost)
     ]
 
 
@@ -118,5 +118,5 @@ def _shown(value: Any) -> str:
     try:
         text = value if isinstance(value, str) else json.dumps(value, default=str)
     except ValueError:  # an integer of thousands of digits
-        text = "a number without end"
+        text = "an infinite number"
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"

@@ -260,7 +260,7 @@ def _encodable(text: str) -> str:
 
 def _refuse_existing(path: Path) -> None:
     if path.exists():
-        raise RefusedError("There is such a file already.", str(path), "Add --force to replace it.")
+        raise RefusedError("The file already exists.", str(path), "Add --force to replace it.")
 
 
 @contextlib.contextmanager
@@ -298,5 +298,5 @@ def _in_words(path: Path) -> Iterator[None]:
         raise ExportError(
             "The export cannot be written.",
             f"{path}: {error.strerror or error}.",
-            "Check the place.",
+            "Check the folder and its permissions.",
         ) from error

@@ -125,7 +125,7 @@ def plan_import(db: SessionDB | None, given: Sequence[Any]) -> ImportPlan:
         more = len(problems) - _MOST_TOLD
         lines = problems[:_MOST_TOLD] + ([f"… and {more} more"] if more > 0 else [])
         raise ImportRefusedError(
-            "This cannot be imported.", "\n".join(lines), "Nothing was changed; mend the file."
+            "This file cannot be imported.", "\n".join(lines), "Nothing was changed; fix the file."
         )
     known = frozenset(
         each["id"] for each in opened if db is not None and db.get_session(each["id"]) is not None
@@ -144,7 +144,7 @@ def _problems(sessions: Sequence[Any]) -> Iterator[str]:
         session_id = session.get("id") if isinstance(session, Mapping) else None
         if isinstance(session_id, str):
             if session_id in seen:
-                yield f"Session {number} ({_shortened(session_id)}): it stands there twice."
+                yield f"Session {number} ({_shortened(session_id)}) appears twice."
             seen.add(session_id)
 
 
@@ -186,7 +186,7 @@ def run_import(
         report = db.import_sessions(portion, limits=import_checks.UNLIMITED)
         if not report["ok"]:
             words = "\n".join(str(each["error"]) for each in report["errors"][:_MOST_TOLD])
-            raise ImportRefusedError("This cannot be imported.", words, "Mend the file.")
+            raise ImportRefusedError("This file cannot be imported.", words, "Fix the file.")
         done.ids += report["imported_ids"]
         done.skipped += report["skipped_ids"]
         done.detached += report["detached"]
@@ -219,7 +219,7 @@ def _portions(sessions: Sequence[Session]) -> Iterator[list[Session]]:
 
 def _no_json(where: str) -> ImportRefusedError:
     return ImportRefusedError(
-        "This is no export of sessions.",
+        "This file is not an export of sessions.",
         where,
-        "Give a file that `hermes-desktop sessions export` or `hermes sessions export` wrote.",
+        "Use a file written by `hermes-desktop sessions export` or `hermes sessions export`.",
     )

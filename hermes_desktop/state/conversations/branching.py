@@ -93,7 +93,7 @@ def begin(conn: sqlite3.Connection, branch: Branch, now: float) -> Origin:
     branch_id = clean_text(branch.branch_id)
     if sessions_table.exists(conn, branch_id):
         raise RefusedError(
-            "The copy cannot be made.", f"There is a session {branch_id} already.", "Try again."
+            "The copy cannot be made.", f"The session {branch_id} already exists.", "Try again."
         )
     row = origin.row
     config = decode_json(row["model_config"])

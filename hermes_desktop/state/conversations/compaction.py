@@ -184,7 +184,9 @@ def rotate(
     if row is None:
         raise sessions_table.missing(session_id)
     if sessions_table.exists(conn, new_id):
-        raise RefusedError("The session was not shortened.", f"There is a session {new_id}.")
+        raise RefusedError(
+            "The session was not compressed.", f"The session {new_id} already exists."
+        )
     sessions_table.reopen(conn, session_id)  # the conversation continues, whatever ended it
     sessions_table.end(conn, session_id, "compression", now)
     _make_child(conn, row, new_id, now, layout)
@@ -204,8 +206,8 @@ def _looked_at(conn: sqlite3.Connection, wanted: Compaction, now: float) -> list
     sessions_table.require(conn, session_id)
     if lock_holder(conn, session_id, now) != clean_text(wanted.holder):
         raise BusyError(
-            "The session was not shortened.",
-            "Another program shortens it.",
+            "The session was not compressed.",
+            "Another program is compressing it.",
             "Try again in a moment.",
         )
     rows = messages_table.select(conn, [session_id], include_inactive=False)
@@ -213,8 +215,8 @@ def _looked_at(conn: sqlite3.Connection, wanted: Compaction, now: float) -> list
     moved_on = sessions_table.column(conn, session_id, "end_reason") == "compression"
     if moved_on or len(rows) - len(later) != wanted.seen_rows:
         raise RefusedError(
-            "The session was not shortened.",
-            "It was changed by somebody else meanwhile.",
+            "The session was not compressed.",
+            "Another program changed it in the meantime.",
             "Try again.",
         )
     return later

@@ -342,8 +342,8 @@ class StoreFile:
         now = identify(self._name)
         if now is None and missing_is_error:
             raise StateUnavailableError(
-                "The session database has vanished.",
-                f"{self.path} is not there any more.",
+                "The session database is missing.",
+                f"{self.path} no longer exists.",
                 "If a snapshot is being restored, try again in a moment.",
             )
         if now is None or now == self._identity:
@@ -374,7 +374,7 @@ class StoreFile:
             abandon(self.conn)
 
     def _empty_stale_log(self) -> None:
-        """Empty the log of the old file, which lies beside the new one and would be mixed into it.
+        """Empty the log of the old file, which is next to the new one and would be mixed into it.
 
         Its content is written to the old file, where it belongs and whose name is gone. Only when
         no other process has the log open: what other processes have already written to it is meant

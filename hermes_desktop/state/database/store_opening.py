@@ -38,12 +38,10 @@ from hermes_desktop.state.records.sqlite_errors import (
 )
 
 _UNREACHABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}
-_MIGRATE = (
-    "Run `hermes sessions stats` once with the current hermes-agent; that brings it up to date."
-)
+_MIGRATE = "Run `hermes sessions stats` once with the current hermes-agent to update it."
 _HOW_TO_BEGIN = (
-    'Begin one in the window or with `hermes-desktop chat -q "Hello"`, or choose another home with '
-    "--profile or HERMES_HOME."
+    'Start one in the window or with `hermes-desktop chat -q "Hello"`, or choose another '
+    "home with --profile or HERMES_HOME."
 )
 
 
@@ -181,7 +179,7 @@ def _understand(
         initialise(conn, patience)
         layout = read_layout(conn)
     if not layout.is_ours:
-        raise not_a_database(path, "it does not hold the tables of Hermes")
+        raise not_a_database(path, "it does not contain the tables of Hermes")
     return layout
 
 
@@ -194,7 +192,7 @@ def _belongs_to_another_program(conn: sqlite3.Connection) -> bool:
 def _need_full_text(conn: sqlite3.Connection) -> None:
     if not _has_full_text(conn):
         raise StateUnavailableError(
-            "This SQLite cannot make a session database.",
+            "This SQLite cannot create a session database.",
             f"SQLite {sqlite3.sqlite_version} was built without full-text search (FTS5).",
             "Use a Python whose SQLite has FTS5.",
         )
@@ -236,19 +234,20 @@ def _why_not(
     """Return why the file is only read, and what to do about it; ("", "") if it may be written."""
     version = layout.version
     if version is None:
-        return "The session database does not say which version it has.", _MIGRATE
+        return "The session database does not contain its version.", _MIGRATE
     if version < widening.OLDEST_WRITABLE:
         reason = (
-            f"The session database was written by a very old Hermes (version {version}, we write "
-            f"{widening.OLDEST_WRITABLE} and later). It can be read here, not written."
+            f"The session database was written by a very old Hermes (version {version}; "
+            f"{widening.OLDEST_WRITABLE} or later is required). It can be read here, but not "
+            "written."
         )
         return reason, _MIGRATE
     if access == "immutable" and may_write(path):
         return "The disk is full, so nothing can be saved.", "Free some space."
     if access != "rw":
         return (
-            "The session database was opened for reading only.",
-            f"To write, make sure that you may change {path} and its folder.",
+            "The session database was opened read-only.",
+            f"To write, make sure that you can change {path} and its folder.",
         )
     return _why_not_newer(conn, layout) if version > SCHEMA_VERSION else _lacking(conn, layout)
 
@@ -271,10 +270,11 @@ def _why_not_newer(conn: sqlite3.Connection, layout: FileLayout) -> tuple[str, s
     if not obstacles:
         return "", ""
     reason = (
-        f"The session database was written by a newer Hermes (version {layout.version}, we know "
-        f"{SCHEMA_VERSION}) and can only be read here: {'; '.join(obstacles)}."
+        f"The session database was written by a newer Hermes (version {layout.version}; "
+        f"Hermes Desktop knows {SCHEMA_VERSION}) and can only be read here: "
+        f"{'; '.join(obstacles)}."
     )
-    return reason, ("Update Hermes Desktop, or go on with the `hermes` command.")
+    return reason, ("Update Hermes Desktop, or continue with the `hermes` command.")
 
 
 def _notice(version: int | None) -> str:
@@ -282,11 +282,11 @@ def _notice(version: int | None) -> str:
         return ""
     if version < SCHEMA_VERSION:
         return (
-            f"The session database was written by an older Hermes (version {version}). The first "
-            "change made here adds what it lacks; its own migrations still follow when the "
-            "`hermes` command is updated."
+            f"The session database was written by an older Hermes (version {version}). The "
+            "first change made here adds the missing parts; `hermes` still migrates it when "
+            "it is updated."
         )
     return (
-        f"The session database was written by a newer Hermes (version {version}, we know "
-        f"{SCHEMA_VERSION}). What we do not know in it is kept as it is."
+        f"The session database was written by a newer Hermes (version {version}; Hermes "
+        f"Desktop knows {SCHEMA_VERSION}). Unknown content is kept unchanged."
     )

@@ -1,4 +1,4 @@
-"""What a file of another version needs before it can be written, and what prevents writing.
+"""Upgrade of a file of another version so that it can be written, and the reasons that prevent it.
 
 A file of an older version gets the columns, tables and indexes it lacks, exactly as version 22 has
 them, and keeps its number, so that the program that owns it still does its own migrations later.
@@ -111,7 +111,7 @@ def obstacles(conn: sqlite3.Connection, layout: FileLayout) -> list[str]:
             if row[1] not in known and row[3] and row[4] is None and not row[5]
         ]
         if demanded:
-            found.append(f"it demands {', '.join(demanded)}")
+            found.append(f"it requires {', '.join(demanded)}")
     return found + list(broken_indexes(conn, layout))
 
 
@@ -129,4 +129,4 @@ def broken_indexes(conn: sqlite3.Connection, layout: FileLayout) -> Iterator[str
         except sqlite3.OperationalError as error:
             if "no such" not in str(error):  # a lock, for example
                 raise
-            yield f"its search index {name} needs a part that SQLite has not got here ({error})"
+            yield f"its search index {name} needs a part that this SQLite lacks ({error})"

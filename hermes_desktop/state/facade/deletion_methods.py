@@ -368,7 +368,7 @@ def vacuum(db: Store) -> int:
     others = holders.other_holders(db.db_path)
     if others.seen:
         raise BusyError(
-            "The store cannot be made smaller now.",
+            "The store cannot be compacted now.",
             f"It is open in {others}.",
             "Close that program and try again.",
         )

@@ -186,7 +186,7 @@ def create_branch(
     raise BusyError(
         "The session is being changed.",
         f"Session {branch.origin_id} changed each time before its copy was complete.",
-        "Try again when nobody changes it.",
+        "Try again when no other program changes it.",
     )
 
 
@@ -299,8 +299,8 @@ def import_long(db: Store, session: Session, now: float, done: ImportReport) -> 
         remove_partial_copy(db, [work.session_id], work.mark)
         raise BusyError(
             "The session could not be imported.",
-            f"Another program removed {work.session_id} while it was being written.",
-            "Import it again; what is there already is skipped.",
+            f"Another program deleted {work.session_id} during the import.",
+            "Import it again; existing sessions are skipped.",
         )
     return finished
 

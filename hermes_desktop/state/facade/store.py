@@ -35,7 +35,7 @@ class Thread(Enum):
 
 
 def reads(method: F) -> F:
-    """Declare that a method only reads: it may run beside others."""
+    """Declare that a method only reads: it may run concurrently with others."""
     vars(method)["thread"] = Thread.READ
     return method
 
@@ -53,7 +53,7 @@ def thread_of(method: Callable[..., Any]) -> Thread:
 
 
 class Store:
-    """One open state.db, and the desktop.db beside it. Any thread may use it. Starts no thread.
+    """One open state.db, and the desktop.db next to it. Any thread may use it. Starts no thread.
 
     Writes are short transactions on one connection. All methods may raise ``BusyError`` and
     ``StateError``.

@@ -108,12 +108,12 @@ class HealthReport:
 
 _LARGE_LOG = 256 * 1024 * 1024
 _LITTLE_ROOM = 512 * 1024 * 1024
-_REINDEX = "Close other Hermes programs and have the search index built anew."
+_REINDEX = "Close other Hermes programs and rebuild the search index."
 _REPAIR = (
-    "Close other Hermes programs, then run `hermes sessions repair --check-only`, or go back to a "
-    "snapshot with `hermes-desktop sessions restore latest`."
+    "Close other Hermes programs, then run `hermes sessions repair --check-only`, or restore "
+    "a snapshot with `hermes-desktop sessions restore latest`."
 )
-_TRIGGERS = "Run `hermes sessions list` once; opening the store makes the missing parts anew."
+_TRIGGERS = "Run `hermes sessions list` once; this creates the missing parts."
 
 
 _MENDED = (((3, 44, 6), (3, 45)), ((3, 50, 7), (3, 51)), ((3, 51, 3), (4,)))
@@ -133,30 +133,28 @@ def findings_of(report: HealthReport) -> Iterator[Finding]:
         yield from _about_index(index)
     if report.broken_links:
         tables = ", ".join(f"{count} in {table}" for table, count in report.broken_links)
-        yield Finding(
-            "foreign-keys", f"Rows refer to something that is not there: {tables}.", harms=True
-        )
+        yield Finding("foreign-keys", f"Rows refer to missing rows: {tables}.", harms=True)
     if report.cut_short:
         yield Finding(
             "cut-short",
-            f"Half-way deleted, restored or copied when a program ended: {report.cut_short} "
-            "session(s), which no list shows now.",
-            "Run `hermes-desktop sessions trash list` once; it finishes that or takes it back.",
+            f"A deletion, restore or copy was interrupted; {report.cut_short} session(s) are "
+            "hidden from all lists.",
+            "Run `hermes-desktop sessions trash list` once; this completes or undoes it.",
             harms=True,
         )
     yield from _about_place(report)
     if has_wal_defect(report.sqlite_version):
         yield Finding(
             "sqlite-defect",
-            f"SQLite {report.sqlite_version} has a rare defect when several programs empty the log "
-            "at the same moment.",
-            "SQLite 3.51.3, 3.50.7 or 3.44.6 and later of each line do not have it.",
+            f"SQLite {report.sqlite_version} has a rare bug when several programs empty the "
+            "log at the same time.",
+            "Fixed in SQLite 3.51.3, 3.50.7 and 3.44.6, and later releases of each series.",
         )
 
 
 def _about_index(index: IndexHealth) -> Iterator[Finding]:
     if index.layout is None:
-        yield Finding("index-missing", f"There is no search index {index.table}.", _TRIGGERS)
+        yield Finding("index-missing", f"The search index {index.table} is missing.", _TRIGGERS)
     elif index.damage:
         yield Finding(
             "index-damaged",
@@ -168,7 +166,7 @@ def _about_index(index: IndexHealth) -> Iterator[Finding]:
         names = ", ".join(index.missing_triggers)
         yield Finding(
             "trigger-missing",
-            f"The search index is not kept up to date: {names}.",
+            f"The search index is not updated: {names}.",
             _TRIGGERS,
             harms=True,
         )
@@ -186,8 +184,8 @@ def _about_place(report: HealthReport) -> Iterator[Finding]:
     if report.file_system.network:
         yield Finding(
             "network-file-system",
-            f"The store lies on a network file system ({report.file_system.kind}), where locks of "
-            "several machines cannot be relied on.",
+            f"The store is on a network file system ({report.file_system.kind}), where locks "
+            "between machines are unreliable.",
             "Keep the home on a disk of this machine.",
             harms=True,
         )
@@ -196,20 +194,21 @@ def _about_place(report: HealthReport) -> Iterator[Finding]:
     if report.disk_free < max(_LITTLE_ROOM, report.size // 10):
         yield Finding(
             "disk-nearly-full",
-            f"Only {report.disk_free / 1e6:.0f} MB are left on the disk of the store.",
+            f"Only {report.disk_free / 1e6:.0f} MB are free on the disk of the store.",
             "Free some space.",
         )
     if report.log_size > _LARGE_LOG:
         yield Finding(
             "large-log",
-            f"The log beside the store has {report.log_size / 1e6:.0f} MB: some program keeps a "
-            "read open.",
+            f"The log of the store has {report.log_size / 1e6:.0f} MB: a program keeps "
+            "a read open.",
             f"Restart the programs that use it{_named(report)}.",
         )
     if report.holders.hidden:
         yield Finding(
             "holders-unseen",
-            f"Whether {report.holders.hidden} other processes use the store is not visible to us.",
+            f"{report.holders.hidden} other processes may use the store; they are not visible "
+            "to this program.",
         )
 
 

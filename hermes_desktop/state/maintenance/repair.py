@@ -129,8 +129,8 @@ def _tables_we_can_build(conn: sqlite3.Connection) -> tuple[str, ...]:
         fed = all(f"{table}_{event}" in triggers for event in ("insert", "delete", "update"))
         if layout_of(conn, table) != "inline" or not fed:
             raise RefusedError(
-                "The search index of this store is not built anew here.",
-                f"{table} is missing, incomplete or of a newer kind.",
+                "The search index of this store cannot be rebuilt here.",
+                f"{table} is missing, incomplete or newer than this version.",
                 "Run `hermes sessions list` once, or `hermes sessions optimize`.",
             )
     return tuple(FULL_TEXT)
@@ -156,7 +156,7 @@ def _build(
                 (low, low + _ROWS_A_STEP),
             )
             done = min(done + _ROWS_A_STEP, total)
-            on_progress(Progress("Building the search index", done, total))
+            on_progress(Progress("Rebuilding the search index", done, total))
     return int(conn.execute("SELECT count(*) FROM messages").fetchone()[0])
 
 

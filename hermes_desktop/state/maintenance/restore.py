@@ -85,9 +85,9 @@ def require_no_other_process(
         )
     if found.hidden and not unseen_ok:
         raise StorePossiblyInUseError(
-            "Whether other programs use the session database is not visible to us.",
-            f"{found.hidden} processes of other users or of the system cannot be looked into.",
-            "Make sure that no other Hermes program runs, then confirm.",
+            "It cannot be determined whether other programs use the session database.",
+            f"{found.hidden} processes of other users or of the system cannot be inspected.",
+            "Make sure that no other Hermes program is running, then confirm.",
             found,
         )
 
@@ -181,7 +181,7 @@ def _open_snapshot(snapshot: SnapshotInfo) -> sqlite3.Connection:
     raise StateUnavailableError(
         f"The snapshot {snapshot.name} is damaged.",
         f"{why.rstrip('.')}. Nothing was changed.",
-        "Take another one from `hermes-desktop sessions snapshot list`.",
+        "Choose another one from `hermes-desktop sessions snapshot list`.",
     )
 
 
@@ -220,7 +220,7 @@ def _set_aside(path: Path, now: float) -> Iterator[Path]:
             raise StateError(
                 "The damaged store could not be set aside.",
                 f"{path}: {error.strerror or error}.",
-                "Check the rights of its folder.",
+                "Check the permissions of its folder.",
             ) from error
         raise
 

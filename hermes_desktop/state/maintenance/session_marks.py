@@ -1,4 +1,4 @@
-"""What is known of each row of ``sessions``, in 20 bytes a row: its number, its id and a hash."""
+"""Compact record of all rows of ``sessions``: number, id and hash, in 20 bytes each."""
 
 import itertools
 import marshal

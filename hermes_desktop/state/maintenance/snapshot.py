@@ -137,8 +137,8 @@ def _need_room(conn: sqlite3.Connection, folder: Path, free: Callable[[Path], in
     needed, there = pages * size + _ROOM_TO_SPARE, free(folder)
     if there < needed:
         raise SnapshotDiskFullError(
-            "There is no room for a snapshot.",
-            f"It takes {needed / 1e6:.0f} MB; {there / 1e6:.0f} MB are left at {folder}.",
+            "There is not enough space for a snapshot.",
+            f"It needs {needed / 1e6:.0f} MB; {there / 1e6:.0f} MB are free at {folder}.",
             "Free some space, or delete old snapshots.",
         )
 

@@ -164,7 +164,7 @@ class StoreCondition:
         """Why nothing is written, in one sentence; "" when the store is writable."""
         if self.writable:
             return ""
-        return self.home.title or "This history may only be looked at."
+        return self.home.title or "This history is read-only."
 
     def refusal(self) -> StateReadOnlyError:
         """Return the error with which a change is refused."""

@@ -15,11 +15,11 @@ from hermes_desktop.core.errors import (
 
 _LEAST_ROOM = 64 * 1024
 _REPAIR = (
-    "Close other Hermes programs, then run `hermes sessions repair --check-only`, or go back to a "
-    "snapshot with `hermes-desktop sessions restore latest`."
+    "Close other Hermes programs, then run `hermes sessions repair --check-only`, or restore "
+    "a snapshot with `hermes-desktop sessions restore latest`."
 )
 
-_LOOK = "Try again; if that does not help, look what `hermes-desktop sessions health` says."
+_LOOK = "Try again. If that does not help, run `hermes-desktop sessions health`."
 """For errors that need not mean damage; going back to a snapshot would lose messages."""
 
 _TOO_MUCH = ("pattern too complex", "too large", "too many SQL variables", "stack overflow")
@@ -66,21 +66,21 @@ def to_hermes_error(error: sqlite3.Error, path: Path) -> HermesError:
         return BusyError(
             "The session database is busy.",
             f"Another program has been writing to {path} for too long.",
-            "Try again in a moment; if it stays, look for a hanging Hermes process.",
+            "Try again in a moment. If it does not help, look for a hanging Hermes process.",
         )
     if code == sqlite3.SQLITE_READONLY:
         return StateReadOnlyError(
             "The session database cannot be written.",
             where,
-            "Check the rights of the file and its folder, and that the disk is not read-only.",
+            "Check the permissions of the file and its folder, and that the disk is not read-only.",
         )
     if is_disk_full(error, path):
-        return StateError("The disk is full.", where, "Free some space; nothing was half written.")
+        return StateError("The disk is full.", where, "Free some space; no data was damaged.")
     if code == sqlite3.SQLITE_NOTADB:
         return not_a_database(path, str(error))
     if code == sqlite3.SQLITE_TOOBIG or any(each in str(error) for each in _TOO_MUCH):
         return StateError(
-            "That is more than the session database takes at once.", where, "Give a shorter text."
+            "The text is too long for the session database.", where, "Use a shorter text."
         )
     return _damaged_or_unknown(error, path, where)
 
@@ -112,24 +112,24 @@ def _damaged_or_unknown(error: sqlite3.Error, path: Path, where: str) -> HermesE
         return cannot_open(path, str(error))
     if code == sqlite3.SQLITE_IOERR:
         return StateError(
-            "The disk did not read or write the session database.",
+            "The disk could not read or write the session database.",
             where,
             "Check the disk and, on a network folder, the connection.",
         )
     if "no such tokenizer" in str(error) or "no such module" in str(error):
         return StateReadOnlyError(
-            "The search index of this session database needs a part that is missing here.",
+            "The search index of this session database needs a part that this SQLite lacks.",
             where,
             "Use the `hermes` command to write to it, or update Hermes Desktop.",
         )
-    return StateError("The session database refused that.", where, _LOOK)
+    return StateError("The session database rejected the operation.", where, _LOOK)
 
 
 def not_a_database(path: Path, detail: str) -> StateUnavailableError:
     """Return the error for a file that is not a Hermes session database."""
     return StateUnavailableError(
         "state.db is not a Hermes session database.",
-        f"{path}: {detail.rstrip('.')}. It was left as it is.",
+        f"{path}: {detail.rstrip('.')}. It was not changed.",
         "Move the file away, or choose another home with HERMES_HOME or --profile.",
     )
 
@@ -139,5 +139,5 @@ def cannot_open(path: Path, detail: str) -> StateUnavailableError:
     return StateUnavailableError(
         "The session database cannot be opened.",
         f"{path}: {detail.rstrip('.')}.",
-        "Check that the folder exists and that you may read and write it.",
+        "Check that the folder exists and that you can read and write it.",
     )

@@ -23,22 +23,22 @@ Layout: TypeAlias = Literal["inline", "external"]
 
 
 MISSING = SearchNotice(
-    "index-missing", "This session database has no search index; all messages were read instead."
+    "index-missing", "This session database has no search index, so all messages were read instead."
 )
 DAMAGED = SearchNotice(
     "index-damaged",
-    "The search index is damaged; all messages were read instead. A repair can build it anew.",
+    "The search index is damaged, so all messages were read instead. A repair can rebuild it.",
 )
 INCOMPLETE = SearchNotice(
     "index-incomplete",
-    "The search index is not kept up to date at present; messages may be missing here.",
+    "The search index is not up to date; some messages may be missing here.",
 )
 
 
 SHORTENED = SearchNotice(
     "query-shortened",
-    f"The text is too long for a search: only its first {MAX_TERMS} words were searched for, and "
-    f"nothing after {MAX_CHARS:,} characters.",
+    f"The text is too long for a search: only its first {MAX_TERMS} words within "
+    f"{MAX_CHARS:,} characters were used.",
 )
 
 

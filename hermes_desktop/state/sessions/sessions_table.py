@@ -147,7 +147,7 @@ def require(conn: sqlite3.Connection, session_id: str) -> None:
 def missing(session_id: str) -> MissingSessionError:
     """Return the error for a session without a row."""
     return MissingSessionError(
-        "The session is gone.",
+        "The session no longer exists.",
         f"There is no session {session_id} in the session database.",
         "Start a new session.",
     )

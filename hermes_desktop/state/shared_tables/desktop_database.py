@@ -242,8 +242,8 @@ class DesktopDatabase:
             connection.write(conn, _make, self._patience)
         elif version > OWN_VERSION:
             raise StateUnavailableError(
-                "The program's own store was made by a newer version.",
-                f"{self.path} has version {version}, this program knows {OWN_VERSION}.",
+                "The database of Hermes Desktop was written by a newer version.",
+                f"{self.path} has version {version}; this version supports {OWN_VERSION}.",
                 "Update Hermes Desktop.",
             )
 

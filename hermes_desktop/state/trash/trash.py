@@ -114,17 +114,17 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
     size = sum(each.bytes for each in groups)
     if size > most_bytes and not force:
         raise TrashTooLargeError(
-            "The trash would become very large.",
-            f"A copy of what is to be deleted takes about {size / 1e6:.0f} MB.",
-            "Keep the copy all the same, or delete for good.",
+            "The copy in the trash would be very large.",
+            f"A copy of the sessions needs about {size / 1e6:.0f} MB.",
+            "Keep the copy anyway, or delete permanently.",
         )
     needed, left = 2 * size + _ROOM_TO_SPARE, free(own.path.parent)
     if left < needed:
         raise TrashDiskFullError(
-            "There is no room for a copy in the trash.",
-            f"That needs {needed / 1e6:.0f} MB on the disk of {own.path.parent}, where "
-            f"{left / 1e6:.0f} MB are left.",
-            "Free some space, or delete for good.",
+            "There is not enough space for a copy in the trash.",
+            f"It needs {needed / 1e6:.0f} MB on the disk of {own.path.parent}; "
+            f"{left / 1e6:.0f} MB are free.",
+            "Free some space, or delete permanently.",
         )
     items: list[TrashItem] = []
     done = 0
@@ -250,7 +250,7 @@ def _trash_one(
     raise BusyError(
         "The session is being written to.",
         f"Session {session_id} changed each time before it could be deleted.",
-        "Try again when nobody writes to it.",
+        "Try again when no other program writes to it.",
     )
 
 

@@ -105,7 +105,7 @@ def restore_item(
     pieces = kept.pieces()
     olds = [piece.value["id"] for piece in pieces]
     numbers = olds if plan.first is None else range(plan.first, plan.first + len(olds))
-    way = _Return(own, trash_id, kept, plan, dict(zip(olds, numbers, strict=True)))
+    way = _RestoreSteps(own, trash_id, kept, plan, dict(zip(olds, numbers, strict=True)))
     if fits_one(len(pieces), sum(piece.bytes for piece in pieces)):
         return db._execute_write(way.at_once)
     if not db._execute_write(way.begin):
@@ -119,7 +119,7 @@ def restore_item(
 
 
 @dataclass(frozen=True, slots=True)
-class _Return:
+class _RestoreSteps:
     """The steps of a restore; each runs inside a write transaction."""
 
     own: DesktopDatabase

@@ -51,7 +51,7 @@ def leave(  # noqa: PLR0913 - each is needed
     token = secrets.token_hex(8)
     mark = Mark(Way.TO_TRASH, token, at, 0, os.getpid())
     own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.LEAVING, token))
-    way = _Leave(own, trash_id, kept, token)
+    way = _RemovalSteps(own, trash_id, kept, token)
 
     def begin(conn: sqlite3.Connection) -> bool:
         if not way.is_latest() or not is_same(conn):
@@ -74,13 +74,13 @@ def go_on(db: SessionDB, own: DesktopDatabase, trash_id: int, token: str) -> Non
     """Finish an interrupted removal."""
     kept = own.read(lambda out: trash_table.kept(out, trash_id), default=Kept())
     try:
-        _settled(db, _Leave(own, trash_id, kept, token), unheard, None)
+        _settled(db, _RemovalSteps(own, trash_id, kept, token), unheard, None)
     except RefusedError:
         return  # it was restored
 
 
 def _settled(
-    db: SessionDB, way: "_Leave", on_step: OnStep, cancel: CancelSignal | None
+    db: SessionDB, way: "_RemovalSteps", on_step: OnStep, cancel: CancelSignal | None
 ) -> Ended | None:
     """Remove the originals, or restore them if the removal ends early."""
     own, trash_id = way.own, way.trash_id
@@ -100,7 +100,7 @@ def _settled(
     return ended
 
 
-def _put_back(db: SessionDB, way: "_Leave") -> None:
+def _put_back(db: SessionDB, way: "_RemovalSteps") -> None:
     own, trash_id = way.own, way.trash_id
     plan = Plan(way.token, {each: each for each in way.kept.ids})
     own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.RESTORING, plan.text))
@@ -109,7 +109,7 @@ def _put_back(db: SessionDB, way: "_Leave") -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Leave:
+class _RemovalSteps:
     """The steps of a removal; each runs inside a write transaction."""
 
     own: DesktopDatabase

@@ -74,9 +74,9 @@ def _restore_one(
         item = own.read(lambda out: trash_table.item(out, trash_id), default=None)
         if item is None:
             raise NotFoundError(
-                "The trash does not hold that.",
+                "This is not in the trash.",
                 f"There is no item {trash_id}.",
-                "Look at the list of the trash.",
+                "Check the list of the trash.",
             )
         kept = own.read(lambda out: trash_table.kept(out, trash_id), default=Kept())
         plan = make_plan(db, kept)
@@ -92,7 +92,7 @@ def _restore_one(
             return Restored(trash_id, plan.ids[item.root_id], plan.ids, retitled)
     raise BusyError(
         "The session could not be restored now.",
-        "Another window or program works on the same item of the trash.",
+        "Another window or program is using the same item of the trash.",
         "Try again in a moment.",
     )
 
@@ -121,7 +121,7 @@ def settle_trash(db: SessionDB, own: DesktopDatabase) -> int:
 
 
 def _show_what_nobody_knows(db: SessionDB, own: DesktopDatabase) -> int:
-    """Reveal sessions in transit that are not recorded, because desktop.db was lost.
+    """Reveal sessions in transit that have no record, because desktop.db was lost.
 
     Such a session keeps the messages that it has. Returns how many; cheap without any.
     """

@@ -122,7 +122,7 @@ def context_of(
     sender = Sender(
         platform=source_of(session),
         chat_id=sid,
-        user_id="the person at this machine",
+        user_id="the owner of this computer",
         session_key=session["session_key"],
         restricted=True,
         is_admin=command not in _LISTING,
@@ -353,6 +353,6 @@ class SessionHost:
 def _no_platform(platform: str) -> HermesError:
     return RefusedError(
         f"{platform} is not served here.",
-        "This process answers programs on this machine, no messaging platforms.",
+        "This process answers programs on this machine, not messaging platforms.",
         "Use `hermes-desktop gateway`.",
     )

@@ -96,7 +96,7 @@ def dispatch(call: Call) -> dict[str, Any]:
 
 
 def _undo(call: Call, args: str) -> dict[str, Any]:
-    """Take back prompts; the text is returned to the peer for editing."""
+    """Undo prompts; the text is returned to the peer for editing."""
     sid, session = call.session()
     prompts = int(args) if args.isascii() and args.isdigit() and len(args) <= 3 else 1  # noqa: PLR2004
     with alone_everywhere(call.server, sid, session, "/undo"):
@@ -107,7 +107,7 @@ def _undo(call: Call, args: str) -> dict[str, Any]:
     return {
         "type": "prefill",
         "message": text,
-        "notice": f"{count(removed, 'message')} taken back.",
+        "notice": f"Removed {count(removed, 'message')}.",
     }
 
 
@@ -122,7 +122,7 @@ def execute(call: Call) -> dict[str, Any]:
         return {"output": command_host.run_added(added, call.session()[1], args.strip())}
     if command is None:
         call.session()
-        return {"output": f"There is no command /{name[:40]}. /help shows all."}
+        return {"output": f"There is no command /{name[:40]}. To list all commands, send /help."}
     if command.name == "undo":
         undone = _undo(call, args.strip())
         return {"output": undone["notice"], **undone}
@@ -173,7 +173,7 @@ def _stored_sessions(call: Call) -> CommandReply:
         f" {count(each.message_count, 'message')}"
         for number, each in enumerate(found, 1)
     ]
-    return CommandReply("\n".join(entries) or "There is no earlier session.")
+    return CommandReply("\n".join(entries) or "There are no earlier sessions.")
 
 
 def status(call: Call) -> dict[str, Any]:

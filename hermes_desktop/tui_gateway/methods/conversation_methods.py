@@ -76,7 +76,7 @@ def _shorten(server: Server, db: SessionDB, session: Session, focus: str) -> Any
         RpcError: It was interrupted, or no model can write a summary.
     """
     # Loaded on first use: most sessions are never compacted by hand.
-    from hermes_desktop.agent.compression.context_compression import Wish  # noqa: PLC0415
+    from hermes_desktop.agent.compression.context_compression import CompactionRequest  # noqa: PLC0415
 
     key = session["session_key"]
     if len(db.get_messages(key)) < LEAST_MESSAGES:
@@ -85,7 +85,9 @@ def _shorten(server: Server, db: SessionDB, session: Session, focus: str) -> Any
     if care is None:
         raise RpcError(Code.COMPRESS, "no model is set that could write a summary")
     try:
-        done = care.shorten(key, Wish("by_hand", focus=focus), ending.Interrupted(session))
+        done = care.shorten(
+            key, CompactionRequest("by_hand", focus=focus), ending.Interrupted(session)
+        )
     finally:
         care.close()
     if done.error is not None:
@@ -112,11 +114,15 @@ def _note_size(session: Session, tokens: int) -> None:
 
 def _summary(done: Any) -> dict[str, Any]:
     if done is None or not done.changed:
-        return {"noop": True, "fallback_used": False, "headline": "Nothing would become shorter."}
+        return {
+            "noop": True,
+            "fallback_used": False,
+            "headline": "Compressing would not make the session shorter.",
+        }
     return {
         "noop": False,
         "fallback_used": done.without_model,
-        "headline": f"A summary stands for {done.messages} messages now.",
+        "headline": f"A summary now replaces {done.messages} messages.",
     }
 
 
@@ -175,7 +181,7 @@ def _refuse_taken(db: SessionDB, wanted: str) -> None:
 
 
 def undo(call: Call) -> dict[str, Any]:
-    """Handle ``session.undo``: take back the last prompt and what followed."""
+    """Handle ``session.undo``: remove the last prompt and everything after it."""
     sid, session = call.session()
     db = call.db()
     with alone_everywhere(call.server, sid, session, "undo"):
@@ -185,7 +191,7 @@ def undo(call: Call) -> dict[str, Any]:
 
 
 def take_back(db: SessionDB, session: Session, prompts: int) -> tuple[int, str]:
-    """Take back the last prompts; return the number of messages and the first prompt's text.
+    """Remove the last prompts; return the number of messages and the first prompt's text.
 
     Raises:
         RpcError: Another program changed the session; nothing was taken back.
@@ -198,7 +204,7 @@ def take_back(db: SessionDB, session: Session, prompts: int) -> tuple[int, str]:
 
 
 def refuse_if_changed(db: SessionDB, session: Session) -> None:
-    """Refuse to take back messages that the peer has not seen.
+    """Refuse to remove messages that the peer has not seen.
 
     Raises:
         RpcError: Another program changed the session since it was read; it was read again.
@@ -211,7 +217,7 @@ def refuse_if_changed(db: SessionDB, session: Session) -> None:
 
 
 def cut_before(db: SessionDB, session: Session, target: dict[str, Any]) -> tuple[int, str]:
-    """Take back a prompt, and everything after it."""
+    """Remove a prompt and everything after it."""
     try:
         done = db.rewind_to_message(session["session_key"], target["id"])
     except ValueError as error:
@@ -223,7 +229,7 @@ def cut_before(db: SessionDB, session: Session, target: dict[str, Any]) -> tuple
 
 
 def cut_at_ordinal(db: SessionDB, session: Session, ordinal: int) -> None:
-    """Take back a prompt by its number among the prompts that peers see, and what followed.
+    """Remove a prompt, by its number among the prompts that peers see, and everything after it.
 
     Raises:
         RpcError: There is no such prompt any more, or it was summarized.

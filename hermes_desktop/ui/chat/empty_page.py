@@ -91,7 +91,7 @@ class EmptyPage(QWidget):
     def say_gone(self) -> None:
         """Show that another program deleted the open session."""
         self.say(
-            self.tr("This session is gone"),
+            self.tr("This session was deleted"),
             self.tr(
                 "Another program deleted it. Your text is kept; sending it starts a new session."
             ),

@@ -17,11 +17,10 @@ _WIDTH = 440
 _INNER = _WIDTH - 2 * SPACE_24
 _NAMED = 5
 _NOT_DONE = (
-    "While it runs here, this is not done by anybody: other programs take it for granted that a"
-    " running gateway does it."
+    "Other programs expect a running gateway to do this work, but Hermes Desktop cannot do it yet."
 )
 DRAIN_WORDS = (
-    "They get 15 seconds to end. Then they are interrupted; what was written so far is kept."
+    "They have 15 seconds to finish. Then they are interrupted; the text written so far is kept."
 )
 
 
@@ -118,12 +117,12 @@ def take_over_question(
     """Return the dialog that confirms stopping another gateway."""
     name = other.name if other is not None else "other gateway"
     asked = (
-        f"{capitalized(_the(name))} is asked to stop, as “hermes gateway stop” does. It may let its"
-        " running replies end first, so this can take up to two minutes."
+        f"Hermes Desktop asks {_the(name)} to stop, as “hermes gateway stop” does. It may "
+        "finish its running replies first, which can take up to two minutes."
     )
     then = (
-        "Then Hermes Desktop answers the messages of your platforms. It is never forced: a gateway"
-        " that does not go, or that something starts again, keeps the home."
+        "Hermes Desktop then answers the messages from your platforms. It does not force the "
+        "other gateway: if that does not stop, or is restarted, it keeps running."
     )
     about: list[str] = []
     if other is not None:
@@ -172,8 +171,8 @@ def insist_question(
 def revoke_question(name: str, platform: str, theme: Theme, parent: QWidget) -> ConfirmationDialog:
     """Return the dialog that confirms revoking a sender's access."""
     what_follows = (
-        f"Messages of {name} are not answered any more. To be let in again, they ask once more"
-        " and you approve it."
+        f"Hermes no longer answers messages from {name}. To regain access, they have to "
+        "request it again."
     )
     return ConfirmationDialog(
         f"Revoke {name}’s access on {source_name(platform)}?",

@@ -156,7 +156,9 @@ class PairingCommands(QObject):
 
     async def _deny(self, entry: Person) -> None:
         await self._done(self._desk.deny(entry.platform, entry.entry_id))
-        words = self.tr("Access denied for {name}. They can ask again.").format(name=entry.name)
+        words = self.tr("Access denied for {name}. They can request it again.").format(
+            name=entry.name
+        )
         self._bus.publish(Notice("ok", words, key="pairing"))
 
     async def _ask_and_revoke(self, person: Person) -> None:

@@ -26,7 +26,7 @@ Index = QModelIndex | QPersistentModelIndex
 HEALTH_ROLE = int(Qt.ItemDataRole.UserRole) + 1
 SORT_ROLE = int(Qt.ItemDataRole.UserRole) + 2
 NAME, STATE, HEARD, NEXT, DETAIL = range(5)
-HEADERS = ("Platform", "State", "Last heard", "Next try", "Details")
+HEADERS = ("Platform", "State", "Last contact", "Next attempt", "Details")
 _TROUBLE_FIRST = (
     "fatal", "silent", "retrying", "connecting", "connected", "paused", "disabled", "unavailable",
 )  # fmt: skip
@@ -162,9 +162,9 @@ def spoken(row: PlatformRow) -> str:
     name, state, heard, tried, detail = row.cells
     parts = [name, state]
     if heard:
-        parts.append(f"last heard {heard}")
+        parts.append(f"last contact {heard}")
     if tried:
-        parts.append(f"tries again {tried}")
+        parts.append(f"next attempt {tried}")
     return ", ".join([*parts, detail] if detail else parts)
 
 

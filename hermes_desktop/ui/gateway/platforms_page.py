@@ -64,8 +64,8 @@ class NoPlatforms(Block):
             known: Whether the gateway runs and has no platforms; otherwise they are not known yet.
         """
         setup = self.tr(
-            "Set up Telegram here. Other platforms are served by “hermes”: run “{command}” "
-            "in a terminal."
+            "Set up Telegram here. For other platforms, use “hermes”: run “{command}” in a "
+            "terminal."
         ).format(command=SETUP_COMMAND)
         if known:
             self.title.setText(self.tr("No messaging platform is set up."))
@@ -113,7 +113,7 @@ class PlatformsPage(QWidget):
         )
         self.people = SenderList(
             (Offer(self.tr("Revoke…"), self.tr("Revoke {name}"), self.revoke_wanted.emit),),
-            verb=self.tr("let in"),
+            verb=self.tr("approved"),
             nothing=self.tr(
                 "No approved people. People named in the configuration are not listed."
             ),

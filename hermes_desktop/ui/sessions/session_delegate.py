@@ -142,7 +142,7 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setPen(QColor(quiet))
         painter.drawText(where.time, _edge(option.direction, leading=False), time_text)
         if index.data(WAITING_ROLE):
-            words = self.tr("Waits for your answer")
+            words = self.tr("Waiting for your answer")
             _draw_line(painter, where.second, words, palette.warning, leading)
             _paint_ring(painter, where.dot, palette)
             return

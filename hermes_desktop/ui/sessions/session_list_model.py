@@ -241,7 +241,7 @@ class SessionListModel(QAbstractTableModel):
         if summary.pinned:
             parts.append("pinned")
         if self._waits(summary):
-            parts.append("waits for your answer")
+            parts.append("waiting for your answer")
         elif self._runs(summary):
             parts.append("a reply is being written")
         if self._draft(summary):

@@ -53,15 +53,17 @@ class RetentionText:
         if not found.chats:
             return "The gateway has no chats yet."
         if not found.days:
-            return f"No chat is ever forgotten. {self._number(found.chats)} are known."
+            return f"Chats are never forgotten. Number of chats: {self._number(found.chats)}."
         limit = f"With {self._days(found.days)}"
         of = f"of {self._number(found.chats)} {_plural(found.chats, 'chat')}"
         if not found.count:
-            words = f"{limit} none {of} would be forgotten now."
+            words = f"{limit}, none {of} would be forgotten now."
             if found.next is not None:
-                words += f" The first one would be {self.moment(found.next)}, if it stays silent."
+                words += (
+                    f" The first one would be {self.moment(found.next)}, unless it is used before."
+                )
             return words
-        return f"{limit} {self._number(found.count)} {of} would be forgotten {self._sweep()}" + (
+        return f"{limit}, {self._number(found.count)} {of} would be forgotten {self._sweep()}" + (
             f"{self._oldest(found)}. "
             + ("Its transcript stays" if found.count == 1 else "Their transcripts stay")
             + " in the session list."
@@ -71,7 +73,7 @@ class RetentionText:
         """Return a sentence or two on new sessions, for each rule that has chats."""
         shown = [rule for rule in found if rule.chats]
         if not shown:
-            return ["There is no chat yet that could begin a new session."]
+            return ["There is no chat yet that could start a new session."]
         return [self._rule(rule, alone=len(shown) == 1) for rule in shown]
 
     def stored(self, found: DeletedSessionsPreview) -> str:
@@ -84,25 +86,25 @@ class RetentionText:
         )
         if not found.on:
             return (
-                "Nothing is deleted automatically. If that were switched on, "
-                f"with {self._days(found.days)} it would be {part}.{self._spared(found)}"
+                f"Automatic deletion is off. With {self._days(found.days)}, it would delete "
+                f"{part}.{self._spared(found)}"
             )
-        went = f"With {self._days(found.days)} {part} would be deleted {self._next(found)}"
+        went = f"With {self._days(found.days)}, {part} would be deleted {self._next(found)}"
         if found.oldest is not None:
             oldest = datetime.fromtimestamp(found.oldest)  # noqa: DTZ006 - local, as it is shown
-            went += f"; the oldest began {self.moment(oldest)}"
+            went += f"; the oldest started {self.moment(oldest)}"
         went += "."
         if found.count:
-            went += " They are gone with all their messages, and not in the trash."
+            went += " They are deleted with all their messages and do not go to the trash."
         return f"{went}{self._spared(found)}{self._last(found.last)}"
 
     def _next(self, found: DeletedSessionsPreview) -> str:
         """Return when the next deletion takes place, and by which program."""
         if self._gateway == "attached":
-            return "if this program served the home; while another gateway does, it is left to that"
+            return "if the gateway of this home ran here; now the other gateway decides"
         due = datetime.fromtimestamp(found.not_before)  # noqa: DTZ006 - local, as it is shown
         if not found.not_before or due <= self._now:
-            return "within the next minutes"
+            return "within a few minutes"
         return self.moment(due)
 
     def _spared(self, found: DeletedSessionsPreview) -> str:
@@ -110,14 +112,14 @@ class RetentionText:
         spared, words = found.spared, ""
         if spared.pinned:
             words += f" {self._number(spared.pinned)} pinned "
-            words += "one is spared." if spared.pinned == 1 else "ones are spared."
+            words += "session is kept." if spared.pinned == 1 else "sessions are kept."
         if spared.used_since:
             words += (
-                f" {self._number(spared.used_since)} began earlier but "
-                f"{'was' if spared.used_since == 1 else 'were'} used since."
+                f" {self._number(spared.used_since)} started earlier but "
+                f"{('was' if spared.used_since == 1 else 'were')} used since."
             )
         if found.count or words:
-            words += " `hermes` 0.19 counts from the start and does not know pins."
+            words += " `hermes` 0.19 counts from the start and ignores pins."
         return words
 
     def _last(self, last: LastPrune) -> str:
@@ -126,18 +128,18 @@ class RetentionText:
         if last.at:
             when = self.moment(datetime.fromtimestamp(last.at))  # noqa: DTZ006 - as above
             if last.took is None:
-                words = f" Another program did this last {when}."
+                words = f" Another program last did this {when}."
             else:
                 some = self._number(last.took) if last.took else "no"
-                words = f" The last time was {when}: {some} "
+                words = f" The last deletion was {when}: {some} "
                 words += f"{_plural(last.took, 'session')} deleted."
             if last.error:
-                words += f" It failed then: {last.error}"
+                words += f" It failed: {last.error}"
         if last.believed_at:
             until = self.moment(datetime.fromtimestamp(last.believed_at))  # noqa: DTZ006 - as above
             words += (
-                " The clock of this computer jumped, so nothing is deleted until it is back, or "
-                f"{until} if it runs evenly until then."
+                " The clock of this computer jumped. Nothing is deleted until it is correct "
+                f"again, or until {until} if it runs evenly."
             )
         return words
 
@@ -155,8 +157,8 @@ class RetentionText:
         if self._gateway in _RUNS:
             return "at the next sweep (within the hour)"
         if self._gateway == "attached":
-            return "by the gateway of the other program, if it goes by this limit"
-        return "once the gateway runs again"
+            return "by the gateway of the other program, if it uses this limit"
+        return "when the gateway runs again"
 
     def _oldest(self, found: ExpiringChats) -> str:
         oldest = found.oldest
@@ -165,7 +167,7 @@ class RetentionText:
         name = oldest.label[:60]
         where = f" on {source_name(oldest.platform)}" if oldest.platform else ""
         since = self.moment(oldest.silent_since).removeprefix("on ")
-        return f"; the oldest is {name}{where}, silent since {since}"
+        return f"; the oldest is {name}{where}, inactive since {since}"
 
     def _rule(self, rule: ResetRulePreview, *, alone: bool) -> str:
         name = {
@@ -177,25 +179,26 @@ class RetentionText:
         if rule.policy.mode == "none":
             return (
                 f"{name}: {self._number(rule.chats)} {_plural(rule.chats, 'chat')} never "
-                f"{'begins' if rule.chats == 1 else 'begin'} a new session by "
-                f"{'itself' if rule.chats == 1 else 'themselves'}."
+                f"{'starts' if rule.chats == 1 else 'start'} a new session automatically."
             )
         some = self._number(due) if due else "none"
-        verb = "begins" if due == 1 else "begin"
+        verb = "starts" if due == 1 else "start"
         words = f"{name}: {some} of {self._number(rule.chats)} {verb} a new session"
         words += " with the next message"
         reasons = "; ".join(self._reasons(rule))
         words += f" ({reasons})." if reasons else "."
         if rule.next is not None:
-            words += f" The next one would do so {self.moment(rule.next)}, if it stays silent."
+            words += (
+                f" The next one would do so {self.moment(rule.next)}, unless it is used before."
+            )
         return words
 
     def _reasons(self, rule: ResetRulePreview) -> Iterator[str]:
         if rule.idle:
             span = _span(rule.policy.idle_minutes)
-            yield f"{self._number(rule.idle)} silent for more than {span}"
+            yield f"{self._number(rule.idle)} inactive for more than {span}"
         if rule.daily:
-            yield f"{self._number(rule.daily)} silent since before {rule.policy.at_hour}:00"
+            yield f"{self._number(rule.daily)} inactive since before {rule.policy.at_hour}:00"
 
     def _days(self, days: float) -> str:
         return f"{self._number(int(days))} {_plural(int(days), 'day')}"

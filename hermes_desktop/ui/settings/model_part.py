@@ -153,8 +153,8 @@ class ModelPart(SettingsPart):
                 self.context.theme,
                 self.tr(
                     "“Test model” sends one short question to the model below, saved or not; "
-                    "this costs a few tokens. “Find local servers” contacts this machine "
-                    "only."
+                    "this costs a few tokens. “Find local servers” only searches this "
+                    "computer."
                 ),
             )
         )
@@ -180,7 +180,7 @@ class ModelPart(SettingsPart):
 def _answer_words(answer: EndpointAnswer) -> str:
     words = [plain(answer.words)]
     if answer.kind == "ok" and answer.context_length:
-        words.append(f"It can be told {answer.context_length:,} tokens at once.")
+        words.append(f"Its context window has {answer.context_length:,} tokens.")
     if answer.hint:
         words.append(plain(answer.hint))
     return " ".join(words)
@@ -189,9 +189,9 @@ def _answer_words(answer: EndpointAnswer) -> str:
 def _cells(server: LocalServer, model: LocalModel) -> tuple[Cell, ...]:
     length = model.context_length or model.could_be or 0
     words = f"{length:,}" if model.context_length else f"up to {length:,}"
-    words = words if length else "not known"
+    words = words if length else "unknown"
     if model.too_small:
         words += ", small"
-    small = "It works well from 64,000 tokens on." if model.too_small else ""
+    small = "64,000 tokens or more are recommended." if model.too_small else ""
     kind = _KINDS.get(server.kind, server.kind)
     return Cell(model.id), Cell(kind, more=server.base_url), Cell(words, length, small)

@@ -126,12 +126,12 @@ def _words(count: int) -> str:
         return "Every key of config.yaml has a field on one of these pages."
     if count == 1:
         return (
-            "One key of config.yaml has no field here: it belongs to “hermes” or to a part that is"
-            " set up by hand. It is kept as it is."
+            "One key of config.yaml has no field here: it belongs to “hermes” or has to be "
+            "edited by hand. It is left unchanged."
         )
     return (
-        f"{count} keys of config.yaml have no field here: they belong to “hermes” or to parts that"
-        " are set up by hand. They are kept as they are."
+        f"{count} keys of config.yaml have no field here: they belong to “hermes” or have to "
+        "be edited by hand. They are left unchanged."
     )
 
 

@@ -198,8 +198,8 @@ def _line_heights(font: QFont) -> tuple[int, int]:
 def _head(count: int, text: str) -> str:
     if not count:
         return (
-            f"No setting has “{text.strip()}” in its name, its description or its key. Try another "
-            "word; keys of config.yaml without a field are listed under “Other keys”."
+            f"No setting contains “{text.strip()}” in its name, help or key. Try another "
+            "word. Keys of config.yaml without a field are listed under “Other keys”."
         )
     return "1 setting" if count == 1 else f"{count} settings"
 

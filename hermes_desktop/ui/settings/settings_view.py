@@ -241,7 +241,9 @@ class SettingsView(QWidget):
         self.stack.set_locked(self._managed)
         if self._managed and not self._told_managed:
             self._told_managed = True
-            whose = self.tr("You can view them. Whoever set up this home manages them.")
+            whose = self.tr(
+                "Your system or an administrator manages this home. You can view its settings."
+            )
             title = self.tr("Settings cannot be changed here.")
             self.strip.keep("info", title, (self._managed, whose))
         if not self.search.text():

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from hermes_desktop.settings.config_versions import Version
 
 KEPT_WORDS = (
-    "Each time something is saved here, the file before is kept; the newest five are. "
-    "Bringing one back replaces the whole file, and the current content becomes a version."
+    "Each save keeps the previous file; the latest five are kept. Restoring one replaces the "
+    "whole file, and the current file becomes a version."
 )
 
 
@@ -46,7 +46,7 @@ class VersionsPart(SettingsPart):
             (self.tr("Replaced"), self.tr("Differences")),
             context.theme,
         )
-        self.difference = QPushButton(self.tr("See the difference…"))
+        self.difference = QPushButton(self.tr("Compare…"))
         self.restore = QPushButton(self.tr("Restore…"))
         self._arrange()
         context.draft.loaded.connect(self._read_again)
@@ -113,7 +113,7 @@ class VersionsPart(SettingsPart):
     async def _compare(self, version: Version) -> None:
         found = await self.context.services.settings.difference_to(version)
         title = self.tr("From {when} to now").format(when=self._date(version))
-        same = self.tr("There is no difference.")
+        same = self.tr("There are no differences.")
         dialog = self._dialog(title, found, () if found else (same,))
         await self._ask(dialog)
 
@@ -186,7 +186,7 @@ def _difference_words(row: _Row) -> str:
         return "Nothing"
     parts = [
         f"{count} line{'' if count == 1 else 's'} {verb} since"
-        for count, verb in ((row.more, "added"), (row.less, "taken out"))
+        for count, verb in ((row.more, "added"), (row.less, "removed"))
         if count
     ]
     return ", ".join(parts)

@@ -39,14 +39,15 @@ class CloseDialog(QMessageBox):
         if serving:
             parts.append(
                 self.tr(
-                    "Quitting stops the gateway: messages from platforms are no longer answered."
+                    "If you quit, the gateway stops and messages from platforms are no longer "
+                    "answered."
                 )
             )
         if beside:
             noun = self.tr("background process") if beside == 1 else self.tr("background processes")
             parts.append(self.tr("Quitting ends {number} {noun}.").format(number=beside, noun=noun))
         if running:
-            words = self.tr("{replies}; quitting gives them 15 seconds to finish.")
+            words = self.tr("{replies}; they have 15 seconds to finish when you quit.")
             parts.append(words.format(replies=running_text(running)))
         self.setInformativeText(" ".join(parts))
         self._keep = self.addButton(self.tr("Keep running"), QMessageBox.ButtonRole.AcceptRole)

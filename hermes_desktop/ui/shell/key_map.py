@@ -41,19 +41,19 @@ KEYS = (
     Key("Up", "Previous session in the list"),
     Key("Down", "Next session in the list"),
     Key("Shift+Down", "Select several sessions"),
-    Key("Enter", "Open the session and write"),
+    Key("Enter", "Open the session and write a message"),
     Key("Ctrl+F", "Find in the session"),
     Key("Ctrl+Shift+C", "Copy the last reply"),
     Key("F2", "Rename the session", "rename"),
-    Key("Ctrl+E", "Archive the session, or bring it back", "archive"),
+    Key("Ctrl+E", "Archive or unarchive the session", "archive"),
     Key("Del", "Delete the selected sessions", "delete"),
-    Key("Ctrl+Z", "Undo the last delete or archiving", "undo"),
-    Key("F5", "Read the history again", "refresh"),
-    Key("1", "Give the first answer while the assistant asks; 2 the second, and so on"),
+    Key("Ctrl+Z", "Undo the last deletion or archiving", "undo"),
+    Key("F5", "Reload the history", "refresh"),
+    Key("1", "Choose the first answer to a question; 2 the second, and so on"),
     Key("Esc", "Stop the reply, or close what is open", "escape"),
     Key("Ctrl+W", "Hide the window", "hide_window"),
     Key("Ctrl+Q", "Quit Hermes", "quit"),
-    Key("F1", "Show these keys", "show_keys"),
+    Key("F1", "Show keyboard shortcuts", "show_keys"),
 )
 
 
@@ -96,7 +96,7 @@ class KeysDialog(QDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Keys"))
+        self.setWindowTitle(self.tr("Keyboard shortcuts"))
         grid = QGridLayout()
         grid.setHorizontalSpacing(SPACE_24)
         grid.setVerticalSpacing(SPACE_8)

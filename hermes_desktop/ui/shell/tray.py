@@ -82,8 +82,8 @@ def tray_face(
 def waiting_text(count: int) -> str:
     """Return a sentence on how many questions await an answer."""
     if count == 1:
-        return "The assistant waits for your answer"
-    return f"The assistant waits for {count} answers of yours"
+        return "The assistant is waiting for your answer"
+    return f"The assistant is waiting for {count} answers"
 
 
 def menu_label(text: str) -> str:

@@ -47,7 +47,7 @@ class WindowSettings:
             settings.setValue("window/splitter", splitter.saveState())
         settings.sync()
         if settings.status() != QSettings.Status.NoError:
-            log.info("The window's place is not remembered in %s", self._path)
+            log.info("The window position cannot be stored in %s", self._path)
 
     def recall(self, name: str) -> str:
         """Return the text stored under a name, "" for none."""
@@ -68,7 +68,7 @@ class WindowSettings:
             make_private_folder(self._path.parent, parents=False)
             os.close(open_private(self._path, os.O_WRONLY))  # Qt keeps the mode it finds
         except OSError as error:
-            log.info("The window's place is not remembered: %s", error)
+            log.info("The window position cannot be stored: %s", error)
             return None
         return self._settings()
 

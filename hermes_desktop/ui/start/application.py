@@ -220,9 +220,9 @@ class DesktopLoop(qasync.QEventLoop):  # type: ignore[misc]
 
 def _screen_lost() -> HermesError:
     return HermesError(
-        "The screen went away.",
+        "The display was lost.",
         "The display server ended while Hermes Desktop was running.",
-        "Start it again; what was said so far is in the history.",
+        "Start it again; the conversations so far are in the history.",
     )
 
 
@@ -284,11 +284,11 @@ def _log_uncaught(kind: type[BaseException], error: BaseException, trace: Any) -
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return
-    log.critical("Nobody caught this", exc_info=(kind, error, trace))
+    log.critical("Uncaught exception", exc_info=(kind, error, trace))
 
 
 def _log_slow_callback(seconds: float, stack: str) -> None:
-    log.warning("The window stood still for %.0f ms in:\n%s", seconds * 1000, stack.rstrip())
+    log.warning("The main thread was blocked for %.0f ms in:\n%s", seconds * 1000, stack.rstrip())
 
 
 def _log_qt_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:

@@ -37,7 +37,7 @@ async def take_demo_picture(services: DesktopServices, window: MainWindow, file:
     await asyncio.sleep(_SETTLE_S)  # the list and the transcript read what was written
     if not window.grab().save(str(file), "PNG"):
         raise HermesError(
-            "The picture cannot be saved.", str(file), "Name a file in a folder that exists."
+            "The picture cannot be saved.", str(file), "Choose a file in an existing folder."
         )
 
 
@@ -54,7 +54,7 @@ async def _reply(services: DesktopServices, session_id: str) -> TurnFinished:
         return await asyncio.wait_for(result, REPLY_WITHIN_S)
     except TimeoutError as error:
         raise HermesError(
-            "The scripted reply did not come.", f"Waited {REPLY_WITHIN_S:.0f} s."
+            "The scripted reply did not arrive.", f"Waited {REPLY_WITHIN_S:.0f} s."
         ) from error
     finally:
         unsubscribe()

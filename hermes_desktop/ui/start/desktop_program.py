@@ -96,7 +96,7 @@ def run_program(setup: ProgramSetup) -> int:
         if ask_first_instance(name, token=_activation_token(os.environ)) == "shown":
             return 0
         raise BusyError(
-            "Hermes Desktop runs already and does not answer.",
+            "Hermes Desktop is already running but does not respond.",
             f"Another process holds {name.lock_file}.",
             "Wait a moment and try again, or end that process.",
         )
@@ -352,9 +352,9 @@ def _tell_waiting(window: MainWindow, running: int) -> None:
     window.notices.show_notice(
         Notice(
             "warning",
-            f"Waiting for {running} {noun} to end, then Hermes closes.",
-            f"After {DRAIN_S:.0f} seconds they are interrupted.",
-            "Quit again to interrupt them now; what was written so far is kept.",
+            f"Waiting for {running} {noun} to finish before closing.",
+            f"After {DRAIN_S:.0f} seconds, they are interrupted.",
+            "To interrupt them now, quit again; the text written so far is kept.",
             key="closing",
         )
     )

@@ -90,7 +90,7 @@ def missing_library(error: ImportError | OSError) -> NoDisplayError:
 def _no_screen(environ: Mapping[str, str]) -> NoDisplayError:
     named = environ.get("WAYLAND_DISPLAY", "")
     detail = (
-        f"Nobody answers on the Wayland display {named}, and DISPLAY is not set."
+        f"The Wayland display {named} does not respond, and DISPLAY is not set."
         if named
         else "Neither DISPLAY nor WAYLAND_DISPLAY is set."
     )
@@ -127,7 +127,7 @@ def _check_x_server(display: str) -> None:
     if failed:
         raise NoDisplayError(
             "There is no display to show a window on.",
-            f"The X server {display}, which DISPLAY names, does not let us in or is not there.",
+            f"The X server {display}, set by DISPLAY, refuses the connection or is not running.",
             _NO_SCREEN_HINT,
         )
 

@@ -397,6 +397,6 @@ class MessageWidget(Stack):
         self._thinking = body
         words = FoldWords("Thinking", spoken="The model's thinking")
         if self.entry is not None and self.entry.is_summary:
-            words = FoldWords("What the summary says", spoken="What the summary says")
+            words = FoldWords("Summary", spoken="Summary")
         self._thinking_fold = CollapsibleSection(words, self.look, lambda: [body])
         self.add_row(self._thinking_fold, gap=4, at=1)

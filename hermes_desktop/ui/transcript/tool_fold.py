@@ -119,7 +119,7 @@ def words_for(call: ToolCall, state: CallState | None, now: float) -> FoldWords:
         mark = "ok" if state.ok else "failed"
         seconds = state.seconds or None
     elif state is not None and state.asked:
-        mark, waits, seconds = "asked", "waits for your answer", None
+        mark, waits, seconds = "asked", "waiting for your answer", None
     elif state is not None:
         mark, seconds = "running", max(now - state.started_at, 0.0)
     time = running_text(seconds) if mark == "running" else duration_text(seconds)

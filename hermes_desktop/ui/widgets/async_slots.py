@@ -59,9 +59,9 @@ class AsyncSlots:
             self._bus.publish(
                 Notice(
                     "error",
-                    f"{doing} did not work.",
-                    f"The program made a mistake: {type(error).__name__}: {error}",
-                    "The log has the whole story; please report it.",
+                    f"{doing} failed.",
+                    f"An internal error occurred: {type(error).__name__}: {error}",
+                    "See the log for details, and please report this bug.",
                     key=f"doing:{doing}",
                 )
             )

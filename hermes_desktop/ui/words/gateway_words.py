@@ -109,7 +109,7 @@ def state_words(status: GatewayStatusChanged) -> str:
 def _turns_text(status: GatewayStatusChanged) -> str:
     """Return what the running turns do: reply, or wait for the user."""
     waiting, working = status.waiting_turns, status.running_turns - status.waiting_turns
-    waits = "Waits for your answer" if waiting == 1 else f"Waits for {waiting:,} answers"
+    waits = "Waiting for your answer" if waiting == 1 else f"Waiting for {waiting:,} answers"
     if not waiting or working <= 0:
         return waits if waiting else f"Working on {replies_text(working)}"
     return f"{waits}, working on {replies_text(working)}"
@@ -146,7 +146,7 @@ def serves(status: GatewayStatusChanged) -> bool:
 
 def requests_text(count: int) -> str:
     """Return how many senders request access, as a sentence without its full stop."""
-    return "1 person asks to be let in" if count == 1 else f"{count} people ask to be let in"
+    return "1 person requests access" if count == 1 else f"{count} people request access"
 
 
 def replies_text(count: int) -> str:
@@ -178,8 +178,8 @@ def attached_text(other: OtherGateway | None, now: float | None) -> str:
     """
     who = other_text(other, now) if other is not None else "another gateway"
     return (
-        f"{capitalized(who)} has this home. Hermes Desktop shows and writes sessions;"
-        " messages of platforms are answered there."
+        f"{capitalized(who)} serves this home. You can read and write sessions "
+        "here; it answers messages from platforms."
     )
 
 
@@ -206,7 +206,7 @@ def _degraded_text(status: GatewayStatusChanged) -> str:
     if left_out:
         parts.append(f"{listed(left_out)} cannot be served by this version.")
     if len(troubled) + len(left_out) < len(status.platforms):
-        parts.append("The other platforms are answered.")
+        parts.append("The other platforms work.")
     return " ".join(parts)
 
 

@@ -10,25 +10,25 @@ STATES: dict[str, tuple[str, str]] = {
     "connecting": ("Connecting", "connecting"),
     "connected": ("Connected", "running"),
     "silent": ("Silent", "attention"),
-    "retrying": ("Trying again", "connecting"),
+    "retrying": ("Retrying", "connecting"),
     "paused": ("Paused", "stopped"),
-    "fatal": ("Needs you", "attention"),
-    "disabled": ("Switched off", "stopped"),
-    "unavailable": ("Not in this version", "stopped"),
+    "fatal": ("Needs attention", "attention"),
+    "disabled": ("Turned off", "stopped"),
+    "unavailable": ("Not supported", "stopped"),
 }
 """The label and the shape of each state."""
 
 UNAVAILABLE_WORDS = (
-    "This version of Hermes Desktop cannot serve it. The hermes gateway can: it is started with"
-    " “hermes gateway run”."
+    "This version of Hermes Desktop does not support it. The hermes gateway does: start it "
+    "with “hermes gateway run”."
 )
 _EXPLAINED = {
-    "connecting": "The connection is being made.",
-    "silent": "Its server should have been heard of by now. Messages may be delayed.",
-    "retrying": "The connection was lost and is made again by itself.",
+    "connecting": "Connecting.",
+    "silent": "Its server has not responded for a while. Messages may be delayed.",
+    "retrying": "The connection was lost; Hermes Desktop reconnects automatically.",
     "paused": "Messages are not fetched until you resume it.",
-    "fatal": "It does not try again by itself.",
-    "disabled": "It is switched off in the configuration.",
+    "fatal": "Hermes Desktop does not retry automatically.",
+    "disabled": "It is turned off in the configuration.",
     "unavailable": UNAVAILABLE_WORDS,
 }
 NOT_IN_STRIP = frozenset({"disabled", "unavailable"})

@@ -167,7 +167,7 @@ async def test_a_session_that_is_deleted_keeps_what_was_typed(stage) -> None:
         with stage.another_program() as db:
             db._execute_write(lambda c: c.execute("DELETE FROM messages WHERE session_id='s'"))
             db._execute_write(lambda c: c.execute("DELETE FROM sessions WHERE id='s'"))
-        await stage.until(lambda: stage.page.empty.title.text() == "This session is gone")
+        await stage.until(lambda: stage.page.empty.title.text() == "This session was deleted")
         assert stage.page.composer.text == "Half a thought"
         assert stage.page.current_session_id is None
         finished = await stage.say_and_wait("Half a thought")
@@ -186,7 +186,7 @@ async def test_a_session_deleted_during_its_reply_gives_the_question_back(stage)
         with stage.another_program() as db:
             db._execute_write(lambda c: c.execute("DELETE FROM messages WHERE session_id='s'"))
             db._execute_write(lambda c: c.execute("DELETE FROM sessions WHERE id='s'"))
-        await stage.until(lambda: stage.page.empty.title.text() == "This session is gone")
+        await stage.until(lambda: stage.page.empty.title.text() == "This session was deleted")
         assert stage.page.composer.text == "And the one after?"
 
 

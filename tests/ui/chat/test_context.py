@@ -63,7 +63,7 @@ def test_what_is_near_the_threshold_is_marked_and_explained() -> None:
     near = ContextUsed("s", 27_500, 40_000, 30_000)
     assert is_near(near)
     assert "summarized soon" in tip_words(near)
-    assert "not known" in tip_words(ContextUsed("s", 10, None, 30_000))
+    assert "unknown" in tip_words(ContextUsed("s", 10, None, 30_000))
     assert "Automatic compression is off" in tip_words(ContextUsed("s", 10, 40_000, None))
 
 
@@ -162,7 +162,7 @@ async def test_shortening_is_told_and_leaves_a_divider_in_the_same_row(stage: Ch
         await stage.until(lambda: any(turn.note for turn in page.view.live.turns))
         turn = page.view.live.turns[0]
         assert turn.note is not None
-        assert turn.note.label.text().startswith("Shortening the session")
+        assert turn.note.label.text().startswith("Compressing the session")
         keep_picture(stage, "context-shortening")
         await stage.until(lambda: stage.finished)
         await stage.until(lambda: not page.view.live.turns)

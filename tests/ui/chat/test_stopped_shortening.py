@@ -23,7 +23,7 @@ async def test_it_is_shown_and_stopped(stage: ChatStage) -> None:
         assert page.composer.stop_button.isVisible()
         page.composer.stop_button.click()
         await stage.until(lambda: stage.finished)
-        assert stage.finished[-1].reply == "Stopped. The session is as it was."
+        assert stage.finished[-1].reply == "Stopped. The session was not changed."
         await stage.until(lambda: not page.composer.stop_button.isVisible())
         assert not any(row.compacted for row in stage.services.db.read_messages("long", limit=60))
 
@@ -38,7 +38,7 @@ async def test_it_comes_to_its_end(stage: ChatStage) -> None:
         stage.say("/compress")
         await stage.until(lambda: stage.finished)
         assert stage.finished[-1].outcome == "done"
-        assert "A summary stands for" in stage.finished[-1].reply
+        assert "A summary now replaces" in stage.finished[-1].reply
         await stage.until(stage.settled)
         assert any(row.compacted for row in stage.services.db.read_messages("long", limit=60))
         stage.say("Go on")

@@ -320,7 +320,7 @@ async def test_a_call_that_waits_for_a_word_says_so(stage: ChatStage) -> None:
         publish(RequestPending(request))
         publish(ToolStarted("t", "s", "a", "terminal", "rm x"))
         assert marks(stage) == ("terminal asked",)
-        assert lines(stage)[0].button.words.end == "waits for your answer"
+        assert lines(stage)[0].button.words.end == "waiting for your answer"
         publish(RequestResolved(request, UserAnswer("once", "answered")))
         assert marks(stage) == ("terminal running",)
 

@@ -80,7 +80,7 @@ async def test_who_answers_is_said_with_the_reply(tmp_path: Path, theme: Theme) 
             finished = await stage.type_and_send("Hello there")
             assert finished.outcome == "done"
             await stage.until(lambda: "You said: Hello there" in stage.shown_text())
-            note = f"small ({stage.server.host}) answers: {chosen.host} refused the key."
+            note = f"small ({stage.server.host}) answers: {chosen.host} rejected the key."
             await stage.until(lambda: note in stage.shown_text())
             # What the model said is stored as it is.
             rows = stage.services.db.get_messages(finished.session_id)

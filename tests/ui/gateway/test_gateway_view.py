@@ -132,7 +132,7 @@ def test_the_banner_tells_of_the_other_gateway_until_it_is_closed(stage) -> None
     banner = stage.view.banner
     stage.gateway.say("attached", other=OTHER)
     assert banner.isVisible()
-    assert banner.words.text().startswith("The hermes gateway (running for 3 h) has this home.")
+    assert banner.words.text().startswith("The hermes gateway (running for 3 h) serves this home.")
     assert banner.action.text() == "Take over…"
     banner.close_button.click()
     stage.gateway.say(running_turns=1)
@@ -177,7 +177,7 @@ def test_what_is_not_run_stands_in_banner_strip_and_page_until_it_is_gone(stage)
     assert banner.isVisible()
     assert banner.words.text() == (
         "Not run here: 1 scheduled job (“news”) and 2 kanban cards (board “garden”)."
-        " “hermes” says that a running gateway does this, but Hermes Desktop cannot do it yet."
+        " “hermes” expects a running gateway to do this, but Hermes Desktop cannot do it yet."
     )
     assert not banner.action.isVisible()
     assert stage.strip.text == "Gateway running (1 job and 2 cards not run)"
@@ -211,7 +211,7 @@ def test_what_another_hermes_desktop_does_not_run_stands_beside_it(stage) -> Non
     other = OtherGateway("another Hermes Desktop", 4711)
     stage.gateway.say("attached", other=other, undone=UNDONE)
     words = stage.view.banner.words.text()
-    assert words.startswith("Another Hermes Desktop has this home.")
+    assert words.startswith("Another Hermes Desktop serves this home.")
     assert "Not run here: 1 scheduled job" in words
     assert stage.view.banner.action.text() == "Take over…"
 

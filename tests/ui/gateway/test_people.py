@@ -48,7 +48,7 @@ async def test_approve_lets_in_and_undo_takes_it_back(stage) -> None:
     assert first.buttons[0].accessibleName() == "Approve Anna"
     press(first.buttons[0])
     await stage.until(lambda: let_in(stage))
-    assert let_in(stage) == ["Anna, Telegram · let in just now"]
+    assert let_in(stage) == ["Anna, Telegram · approved just now"]
     assert stage.store.is_approved("telegram", "1")
     assert stage.window.focusWidget() is stage.page.requests.lines[0].buttons[0]
     notice = next(n for n in stage.notices if n.action == "Undo")

@@ -36,12 +36,11 @@ def test_rows_tell_state_age_and_next_try(shown) -> None:
     assert names(shown) == ["Discord", "E-mail", "Matrix", "Signal", "Slack", "Telegram"]
     cells = [str(model.index(0, column).data()) for column in range(model.columnCount())]
     assert cells == [
-        "Discord", "Trying again", "6 min ago", "in 25 s", "The connection was reset.",
+        "Discord", "Retrying", "6 min ago", "in 25 s", "The connection was reset.",
     ]  # fmt: skip
     spoken = model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert spoken == (
-        "Discord, Trying again, last heard 6 min ago, tries again in 25 s,"
-        " The connection was reset."
+        "Discord, Retrying, last contact 6 min ago, next attempt in 25 s, The connection was reset."
     )
 
 
@@ -69,7 +68,9 @@ def test_search_looks_at_all_words(shown) -> None:
 
 def test_the_chosen_one_says_all_it_has_to_say(shown) -> None:
     choose(shown, "E-mail")
-    assert shown.detail.text().startswith("E-mail: This version of Hermes Desktop cannot serve it.")
+    assert shown.detail.text().startswith(
+        "E-mail: This version of Hermes Desktop does not support it."
+    )
     assert not shown.reconnect.isEnabled()
     assert not shown.pause.isEnabled()
     choose(shown, "Telegram")

@@ -377,9 +377,9 @@ async def test_the_tray_says_that_it_needs_you(stage: ChatStage) -> None:
         before = tray.face.icon
         tray.show_waiting(1)
         assert tray.face.icon == "tray-attention"
-        assert "The assistant waits for your answer" in tray.face.tooltip
+        assert "The assistant is waiting for your answer" in tray.face.tooltip
         shown = [each.text() for each in tray.menu.actions() if each.isVisible()]
-        assert "The assistant waits for your answer…" in shown
+        assert "The assistant is waiting for your answer…" in shown
         tray.show_waiting(2)
         assert "2 answers" in tray.face.tooltip
         tray.show_waiting(0)

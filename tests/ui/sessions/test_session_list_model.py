@@ -175,7 +175,7 @@ def test_a_session_that_waits_for_the_user_says_so_and_not_that_it_is_written(mo
     model.show_running(ids)
     model.show_waiting(ids)
     text = model.data(index, Qt.ItemDataRole.AccessibleTextRole)
-    assert text.endswith("waits for your answer")
+    assert text.endswith("waiting for your answer")
     assert "written" not in text
     assert [model.data(model.index(row, 0), WAITING_ROLE) for row in (1, 2)] == [True, False]
     model.show_waiting(frozenset())

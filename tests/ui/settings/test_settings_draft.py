@@ -40,13 +40,13 @@ def test_what_is_filled_in_again_is_no_change(on) -> None:
 @pytest.mark.parametrize(
     ("key", "given", "part"),
     [
-        (DAYS, "", "no number"),
+        (DAYS, "", "not a number"),
         (DAYS, "-1", "from 0 to 36500"),
-        (DAYS, "2.5", "no whole number"),
-        (DAYS, "many", "no number"),
-        ("model.base_url", "ftp://x", "no address"),
+        (DAYS, "2.5", "not a whole number"),
+        (DAYS, "many", "not a number"),
+        ("model.base_url", "ftp://x", "not an address"),
         ("model.base_url", "http://me:pw@x/v1", "password"),
-        ("compression.threshold", "nan", "no number"),
+        ("compression.threshold", "nan", "not a number"),
     ],
 )
 def test_what_makes_no_sense_is_kept_and_named(on, key, given, part) -> None:
@@ -91,7 +91,7 @@ def test_back_to_the_default(on) -> None:
     assert on.draft.changes()[0].unset
     assert on.draft.value_of(DAYS) == 90
     on.draft.drop(DAYS)
-    on.draft.reset(MODE)  # nothing stands there
+    on.draft.reset(MODE)  # it is empty
     assert not on.draft.edits
 
 

@@ -47,7 +47,7 @@ async def test_the_bar_says_all_of_it(stage: SettingsStage) -> None:
         stage.view.draft.give("agent.max_turns", "40")
         await stage.until(stage.view.bar.isVisible)
         await stage.until(lambda: not cut_words(stage.view.bar))
-        assert "to check first" in stage.view.bar.words.text()
+        assert "to correct first" in stage.view.bar.words.text()
 
 
 async def test_a_broken_file_is_told_as_a_whole(stage: SettingsStage) -> None:

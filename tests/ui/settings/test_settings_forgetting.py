@@ -46,25 +46,25 @@ ANNA = ChatName("Anna", "telegram", at(2025, 12, 1, 8, 0))
     ("gateway", "when"),
     [
         ("running", "at the next sweep (within the hour)"),
-        ("stopped", "once the gateway runs again"),
-        ("attached", "by the gateway of the other program, if it goes by this limit"),
+        ("stopped", "when the gateway runs again"),
+        ("attached", "by the gateway of the other program, if it uses this limit"),
     ],
 )
 def test_who_forgets_and_when(gateway, when) -> None:
     said = words(gateway).chats(ExpiringChats(90, 48, 12, ANNA))
     assert said == (
-        f"With 90 days 12 of 48 chats would be forgotten {when}; the oldest is Anna on Telegram, "
-        "silent since Monday, 1 December 2025. Their transcripts stay in the session list."
+        f"With 90 days, 12 of 48 chats would be forgotten {when}; the oldest is Anna on Telegram, "
+        "inactive since Monday, 1 December 2025. Their transcripts stay in the session list."
     )
 
 
 def test_nobody_is_forgotten() -> None:
     say = words().chats
     assert say(ExpiringChats(90, 0, 0)) == "The gateway has no chats yet."
-    assert say(ExpiringChats(0, 1200, 0)) == "No chat is ever forgotten. 1,200 are known."
+    assert say(ExpiringChats(0, 1200, 0)) == "Chats are never forgotten. Number of chats: 1,200."
     assert say(ExpiringChats(1, 3, 0, None, at(2026, 3, 11, 9, 30))) == (
-        "With 1 day none of 3 chats would be forgotten now. "
-        "The first one would be tomorrow at 09:30, if it stays silent."
+        "With 1 day, none of 3 chats would be forgotten now. "
+        "The first one would be tomorrow at 09:30, unless it is used before."
     )
 
 
@@ -80,30 +80,30 @@ def test_rules() -> None:
     )
     assert said == [
         (
-            "All other chats: 3 of 10 begin a new session with the next message (2 silent for more "
-            "than 90 minutes; 1 silent since before 4:00). The next one would do so today at "
-            "14:00, if it stays silent."
+            "All other chats: 3 of 10 start a new session with the next message (2 inactive for "
+            "more than 90 minutes; 1 inactive since before 4:00). The next one would do so today "
+            "at 14:00, unless it is used before."
         ),
-        "Groups: 1 chat never begins a new session by itself.",
+        "Groups: 1 chat never starts a new session automatically.",
     ]
 
 
 def test_stored_sessions() -> None:
     say = words().stored
     off = say(DeletedSessionsPreview(on=False, days=90, sessions=3000, count=120))
-    assert "with 90 days it would be 120 of 3,000 stored sessions." in off
+    assert "With 90 days, it would delete 120 of 3,000 stored sessions." in off
     oldest, due = at(2024, 1, 2).timestamp(), (NOW + timedelta(hours=3)).timestamp()
     on = say(DeletedSessionsPreview(True, 90, 3000, 120, oldest, due))
     assert on == (
-        "With 90 days 120 of 3,000 stored sessions would be deleted today at 15:00; the oldest "
-        "began on Tuesday, 2 January 2024. They are gone with all their messages, and not in the "
-        "trash. `hermes` 0.19 counts from the start and does not know pins."
+        "With 90 days, 120 of 3,000 stored sessions would be deleted today at 15:00; the oldest "
+        "started on Tuesday, 2 January 2024. They are deleted with all their messages and do not "
+        "go to the trash. `hermes` 0.19 counts from the start and ignores pins."
     )
-    assert "would be deleted within the next minutes" in say(
+    assert "would be deleted within a few minutes" in say(
         DeletedSessionsPreview(True, 90, 3, 1, oldest)
     )
     other = words("attached").stored(DeletedSessionsPreview(True, 90, 3, 1, oldest, due))
-    assert "while another gateway does, it is left to that" in other
+    assert "now the other gateway decides" in other
 
 
 def test_what_is_spared_and_what_was_done_last() -> None:
@@ -112,22 +112,22 @@ def test_what_is_spared_and_what_was_done_last() -> None:
     spared = SparedCounts(pinned=1, used_since=7)
     said = say(DeletedSessionsPreview(True, 90, 30, 0, None, due, spared, LastPrune(yesterday, 4)))
     assert said == (
-        "With 90 days none of 30 stored sessions would be deleted today at 15:00. 1 pinned one is "
-        "spared. 7 began earlier but were used since. `hermes` 0.19 counts from the start and does "
-        "not know pins. The last time was yesterday at 12:00: 4 sessions deleted."
+        "With 90 days, none of 30 stored sessions would be deleted today at 15:00. 1 pinned "
+        "session is kept. 7 started earlier but were used since. `hermes` 0.19 counts from the "
+        "start and ignores pins. The last deletion was yesterday at 12:00: 4 sessions deleted."
     )
     by_hermes = say(
         DeletedSessionsPreview(True, 90, 30, 0, None, due, SparedCounts(), LastPrune(yesterday))
     )
-    assert by_hermes.endswith(" Another program did this last yesterday at 12:00.")
+    assert by_hermes.endswith(" Another program last did this yesterday at 12:00.")
     failed = LastPrune(yesterday, 0, "the disk is full")
     said = say(DeletedSessionsPreview(True, 90, 30, 0, None, due, SparedCounts(), failed))
-    assert said.endswith(": no sessions deleted. It failed then: the disk is full")
+    assert said.endswith(": no sessions deleted. It failed: the disk is full")
     jumped = LastPrune(believed_at=(NOW + timedelta(days=1)).timestamp())
     said = say(DeletedSessionsPreview(True, 90, 30, 0, None, due, SparedCounts(), jumped))
     assert said.endswith(
-        "The clock of this computer jumped, so nothing is deleted until it is back, or tomorrow at "
-        "12:00 if it runs evenly until then."
+        "The clock of this computer jumped. Nothing is deleted until it is correct again, or until "
+        "tomorrow at 12:00 if it runs evenly."
     )
 
 
@@ -169,7 +169,7 @@ async def test_the_numbers_follow_what_is_filled_in(home, stage) -> None:
         stage.view.draft.give(DAYS, "many")
         await stage.until(lambda: "With 90 days" in part.chats.text())
         stage.view.draft.give("session_reset.mode", "daily")
-        await stage.until(lambda: "10 of 10 begin a new session" in part.rules.text())
+        await stage.until(lambda: "10 of 10 start a new session" in part.rules.text())
         stage.view.draft.give("reset_by_platform.telegram.mode", "none", insist=True)
         await stage.until(lambda: part.rules.text().startswith("Telegram: 10 chats never begin"))
         stage.view.saving.discard()
@@ -183,5 +183,5 @@ async def test_a_history_that_cannot_be_read_is_said(home, stage) -> None:
         assert "has no chats yet" in part.chats.text()
         stage.write("a: [1\n")
         part._count()
-        await stage.until(lambda: "cannot be understood" in part.chats.text())
+        await stage.until(lambda: "cannot be parsed" in part.chats.text())
         assert part.rules.isHidden()

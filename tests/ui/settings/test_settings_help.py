@@ -32,11 +32,11 @@ async def test_the_rest_opens_and_closes(stage: SettingsStage) -> None:
         assert found.about.text().count(".") == 1
         assert not found.more.isVisible()
         assert found.explain.accessibleName() == "More about “Ask before risky actions”"
-        assert "everything the model decides" in found.editor.widget.accessibleDescription()
+        assert "the assistant acts immediately" in found.editor.widget.accessibleDescription()
         editor = found.editor.widget
         QTest.keyClick(editor, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
         assert found.more.isVisible()
-        assert "everything the model decides" in found.more.text()
+        assert "the assistant acts immediately" in found.more.text()
         QTest.mouseClick(found.explain, Qt.MouseButton.LeftButton)
         assert not found.more.isVisible()
 

@@ -101,7 +101,7 @@ async def test_search_finds_leads_and_focuses(stage) -> None:
         assert view.results.list.count() > 4
         view.search.clear()
         QTest.keyClicks(view.search, "xyzzy")
-        assert "No setting has “xyzzy”" in view.results.head.text()
+        assert "No setting contains “xyzzy”" in view.results.head.text()
 
 
 @pytest.mark.asyncio

@@ -103,7 +103,7 @@ async def test_what_makes_no_sense_is_said_at_the_field_and_nothing_is_saved(hom
         hour = row(stage, "session_reset.at_hour")
         assert "from 0 to 23" in hour.notes.trouble.text()
         assert stage.view.focusWidget() is hour.editor.line
-        assert "1 to check first" in stage.view.bar.words.text()
+        assert "1 to correct first" in stage.view.bar.words.text()
         assert stage.config == FIRST
 
 

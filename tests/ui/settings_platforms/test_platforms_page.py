@@ -59,20 +59,20 @@ async def test_the_connection_is_tested_for_real_and_nothing_is_stored(stage) ->
         stage.press(card.body.check.button)
         await stage.until(lambda: card.body.check.answer.text)
         assert card.body.check.answer.text == (
-            f"Telegram accepts the token. It knows the bot as @bot-{GOOD[-4:]}."
+            f"Telegram accepts the token. The bot is @bot-{GOOD[-4:]}."
         )
         stage.paste(BETTER)
         assert card.body.check.answer.text == ""
-        assert card.body.check.hint.text() == "Tests what you pasted without storing it."
+        assert card.body.check.hint.text() == "Tests the pasted value without storing it."
         stage.chat.set(bad_token=BETTER)
         stage.press(card.body.check.button)
         await stage.until(lambda: card.body.check.answer.text)
-        assert card.body.check.answer.text.startswith("Telegram refused the token. It answered: ")
+        assert card.body.check.answer.text.startswith("Telegram rejected the token. It answered: ")
         assert stage.chat.asked == [GOOD, BETTER]
         assert stage.store.demand(TOKEN) == GOOD
         await stage.chat.stop()
         stage.press(card.body.check.button)
-        await stage.until(lambda: "could not be asked" in card.body.check.answer.text)
+        await stage.until(lambda: "could not be reached" in card.body.check.answer.text)
         assert card.body.check.answer.level == "warning"
 
 
@@ -150,7 +150,7 @@ async def test_it_is_switched_off_and_on_with_a_token_there(stage: PlatformsStag
         await stage.until(lambda: card.head.switch.text() == "On")
         await stage.until(lambda: not card.head.switch.isChecked())
         assert "enabled: false" in stage.paths.config_yaml.read_text()
-        assert card.head.state.text() == "Switched off"
+        assert card.head.state.text() == "Turned off"
 
 
 async def test_health_is_told_in_the_words_of_the_gateway(stage: PlatformsStage) -> None:
@@ -163,10 +163,10 @@ async def test_health_is_told_in_the_words_of_the_gateway(stage: PlatformsStage)
         card.show_status(GatewayStatusChanged("running", platforms=(health,)), heard + 12)
         assert card.head.state.text() == "Connected · 12 s ago"
         assert card.accessibleName() == "Telegram, Connected · 12 s ago"
-        fatal = PlatformHealth("telegram", "fatal", None, "Telegram refused the token.")
+        fatal = PlatformHealth("telegram", "fatal", None, "Telegram rejected the token.")
         card.show_status(GatewayStatusChanged("degraded", platforms=(fatal,)), heard)
-        assert (card.head.state.text(), card.head.shape.shape) == ("Needs you", "attention")
-        assert card.trouble.text == "Telegram refused the token."
+        assert (card.head.state.text(), card.head.shape.shape) == ("Needs attention", "attention")
+        assert card.trouble.text == "Telegram rejected the token."
         silent = PlatformHealth("telegram", "disabled", None, "The keyring is not answering.")
         card.show_status(GatewayStatusChanged("running", platforms=(silent,)), heard)
         assert card.head.state.text() == "Not connected"
@@ -243,12 +243,12 @@ async def test_the_home_channel_is_set_and_taken_back(stage: PlatformsStage) -> 
         home.line.selectAll()
         QTest.keyClicks(home.line, "two words")
         QTest.keyClick(home.line, Qt.Key.Key_Return)
-        await stage.until(lambda: "cannot be the id of a chat" in home.said.text)
+        await stage.until(lambda: "cannot be a chat ID" in home.said.text)
         home.line.selectAll()
         QTest.keyClicks(home.line, "-1009")
         QTest.keyClick(home.line, Qt.Key.Key_Return)
         await stage.until(
-            lambda: home.said.text == "Messages from Telegram that are not replies now go there."
+            lambda: home.said.text == "Telegram messages that are not replies now go to that chat."
         )
         assert "TELEGRAM_HOME_CHANNEL=-1009\n" in stage.paths.env_file.read_text()
         stage.press(home.said.button)
@@ -311,7 +311,7 @@ async def test_a_refusal_is_an_error_and_is_readable_in_the_folded_card(stage) -
     stage.more = "  discord:\n    enabled: true\n"
     stage.env_file(DISCORD_BOT_TOKEN="a-discord-token-of-some-length")
     stage.kept(**{TOKEN: GOOD})
-    why = "Telegram refused the token. It answered: Unauthorized. Paste a new token."
+    why = "Telegram rejected the token. It answered: Unauthorized. Paste a new token."
     async with stage:
         await stage.until(lambda: len(stage.part.cards) > 1)
         card = stage.telegram

@@ -155,7 +155,7 @@ async def test_pulled_away_in_the_middle_nothing_is_half_saved(
         assert stage.paths.config_yaml.read_bytes() == before
         assert set(stage.index.read("keyring")) == {"SLACK_BOT_TOKEN"}
         said = card.fields["SLACK_APP_TOKEN"].message.text
-        assert ("SLACK_BOT_TOKEN was kept before that happened." in said) is (after == 1)
+        assert ("SLACK_BOT_TOKEN was stored before the failure." in said) is (after == 1)
         assert card.fields["SLACK_BOT_TOKEN"].line.text() == BOT
         assert len(stage.part.pending()) == 3
         bus.unlocked()  # it comes back, with what it had written down

@@ -29,7 +29,7 @@ async def test_telegram_says_in_its_own_words_what_it_makes_of_a_token(
             stage.press(card.body.check.button)
             await stage.until(lambda: card.body.check.answer.text)
             assert card.body.check.answer.text == (
-                "Telegram refused the token. It answered: Unauthorized. Copy the token from "
+                "Telegram rejected the token. It answered: Unauthorized. Copy the token from "
                 "@BotFather again."
             )
             await stage.save()

@@ -57,7 +57,7 @@ async def test_a_new_token_is_taken_into_the_running_gateway(running: PlatformsS
         card.head.switch.click()
         assert card.head.switch.text() == "Off, not saved yet"
         await stage.save()
-        await stage.until(lambda: card.head.state.text() in {"Switched off", "Gateway stopped"})
+        await stage.until(lambda: card.head.state.text() in {"Turned off", "Gateway stopped"})
 
 
 async def test_removing_it_leaves_the_platform_and_bringing_it_back_connects(running) -> None:

@@ -32,12 +32,12 @@ async def test_all_that_are_set_are_listed_and_sorted(privacy: PlatformsStage) -
     async with privacy as stage:
         group = stage.group
         assert rows(stage) == [
-            ("GITHUB_TOKEN", "Keyring", "Stored", "Not known here"),
+            ("GITHUB_TOKEN", "Keyring", "Stored", "Unknown"),
             ("Key for OpenRouter", ".env", "Stored", "Models"),
-            ("Telegram bot token", "Keyring, .env", "Places differ", "Telegram"),
+            ("Telegram bot token", "Keyring, .env", "Values differ", "Telegram"),
         ]
         group.table.sortByColumn(STATE, Qt.SortOrder.AscendingOrder)
-        assert rows(stage)[0][2] == "Places differ"
+        assert rows(stage)[0][2] == "Values differ"
         group.ends.setChecked(True)
         assert ("Keyring …K-bc, .env …K-zz") in {row[1] for row in rows(stage)}
         group.ends.setChecked(False)
@@ -84,7 +84,7 @@ async def test_the_chosen_one_can_be_moved_removed_and_replaced(privacy) -> None
         await stage.until(lambda: rows(stage)[0][1] == ".env")
         stage.paste(f"{KEY}-new", field)
         await stage.save()
-        await stage.until(lambda: rows(stage)[0][1:3] == ("Keyring, .env", "Places differ"))
+        await stage.until(lambda: rows(stage)[0][1:3] == ("Keyring, .env", "Values differ"))
         assert stage.store.demand("OPENROUTER_API_KEY") == f"{KEY}-new"
         assert field.isVisibleTo(stage.view)
         await stage.offer("use_env", field)

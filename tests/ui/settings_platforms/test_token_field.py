@@ -33,7 +33,7 @@ async def test_pasted_saved_and_counted_as_pending(stage: PlatformsStage) -> Non
         await stage.card()
         assert not stage.view.bar.isVisibleTo(stage.view)
         stage.paste(f"{BETTER}\n")
-        assert stage.field.message.text == "A line break around it was left out."
+        assert stage.field.message.text == "A line break around it was removed."
         stage.field.eye.click()
         assert BETTER in stage.shown_text()
         await stage.save()
@@ -51,9 +51,9 @@ async def test_pasted_saved_and_counted_as_pending(stage: PlatformsStage) -> Non
     ("text", "words"),
     [
         ("xoxb-1234567890-abcdefghij", "This looks like a Slack bot token"),
-        (f"{GOOD} {GOOD}", "There are blanks in it"),
-        (f"{GOOD[:20]}\n{GOOD[20:]}", "These are 2 lines"),
-        ("y" * 5000, "These are 5,000 characters"),
+        (f"{GOOD} {GOOD}", "It contains spaces"),
+        (f"{GOOD[:20]}\n{GOOD[20:]}", "This has 2 lines"),
+        ("y" * 5000, "This has 5,000 characters"),
     ],
 )
 async def test_what_cannot_be_a_token_is_said_at_the_field_and_changes_nothing(
@@ -93,8 +93,9 @@ async def test_two_places_that_differ_are_named_with_who_takes_which(stage) -> N
     async with stage:
         await stage.card()
         assert stage.field.conflict.text == (
-            "Two places differ: the keyring, ending in …K-bc and .env, ending in …K-zz. Hermes "
-            "Desktop uses the one in the keyring; “hermes” takes .env first."
+            "Two places hold different values: the keyring, ending in …K-bc and .env, "
+            "ending in …K-zz. Hermes Desktop uses the one in the keyring; "
+            "“hermes” uses the one in .env."
         )
         assert stage.offers() == {"end", "use_env", "overwrite_env"}
         await stage.offer("use_env")
@@ -118,7 +119,9 @@ async def test_moved_to_the_keyring_after_a_preview_and_back(stage: PlatformsSta
         assert stage.offers() == {"end", "move"}
         await stage.offer("move")
         question = await stage.question()
-        assert "“hermes gateway run” and the other commands" in question.accessibleDescription()
+        assert (
+            "“hermes” commands, including “hermes gateway run”" in question.accessibleDescription()
+        )
         question.reject()
         await stage.until(lambda: not stage.busy)
         assert stage.paths.env_file.read_bytes() == before

@@ -346,7 +346,7 @@ def test_broken_off_in_the_middle(db: SessionDB) -> None:
     class Breaks(ScriptedModel):
         def stream(self, request: Any, *, cancel: Any) -> Iterator[Any]:
             yield TextDelta("half a ")
-            raise BrokenStreamError("The reply broke off.", "x", "y")
+            raise BrokenStreamError("The reply was interrupted.", "x", "y")
 
     result = agent_on(db, Breaks()).run_conversation("a")
     assert result["failed"]

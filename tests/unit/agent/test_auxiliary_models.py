@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.agent.models.auxiliary_models import auxiliary_choice
-from hermes_desktop.services.agents.agent_care import CareSettings
+from hermes_desktop.services.agents.auxiliary_services import AuxiliarySettings
 
 MAIN = {"default": "big", "base_url": "http://127.0.0.1:1/v1", "api_key": "main-key"}
 
@@ -51,6 +51,6 @@ def test_what_cannot_be_used_is_none(caplog: pytest.LogCaptureFixture) -> None:
 def test_keys_are_told_to_whoever_keeps_them_out_of_logs() -> None:
     section = {"model": "small", "base_url": "http://127.0.0.1:2/v1", "api_key": "side-key"}
     config = {"model": MAIN, "auxiliary": {"title_generation": section}}
-    care = CareSettings.read(config, lambda _: None)
+    care = AuxiliarySettings.read(config, lambda _: None)
     assert care.keys() == ("side-key",)
     assert "side-key" not in repr(care)

@@ -176,7 +176,7 @@ def test_providers_by_name() -> None:
         "k",
         "box",
     )
-    with pytest.raises(NotConfiguredError, match="switched off"):
+    with pytest.raises(NotConfiguredError, match="turned off"):
         resolve({"model": {"provider": "box"}, "providers": {"box": {**entry, "enabled": False}}})
 
 
@@ -432,7 +432,7 @@ def test_address_and_key_do_not_go_along_to_another_provider() -> None:
     assert parts(other) == ("a/b", "https://openrouter.ai/api/v1", "router", "openrouter")
     elsewhere = chosen(config, {"model": "x", "base_url": "http://elsewhere.invalid/v1"})
     assert parts(elsewhere) == ("x", "http://elsewhere.invalid/v1", None, "custom")
-    with pytest.raises(NotConfiguredError, match="not known"):
+    with pytest.raises(NotConfiguredError, match="is unknown"):
         chosen(config, {"model": "x", "provider": "nobody"})
 
 

@@ -21,7 +21,7 @@ from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.text.stored_text import SUMMARY_MARK
-from hermes_desktop.services.agents.agent_care import AuxiliaryServices, CareSettings
+from hermes_desktop.services.agents.auxiliary_services import AuxiliaryServices, AuxiliarySettings
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, error, text
 from tests.fakes.prompts import prompts_beside
@@ -174,7 +174,7 @@ def test_scripted_answers_are_not_named(db: SessionDB) -> None:
     care = AuxiliaryServices(
         db, prompts_beside(db), SystemClock(), ContextWindows(), OfflineProvider
     )
-    assert care.titles(CareSettings(), OFFLINE_CHOICE) is None
+    assert care.titles(AuxiliarySettings(), OFFLINE_CHOICE) is None
 
 
 @pytest.mark.parametrize(

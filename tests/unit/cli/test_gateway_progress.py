@@ -105,4 +105,4 @@ def test_what_is_not_run_is_said_once_for_each_change(capsys: pytest.CaptureFixt
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
     assert lines[0] == lines[1]
-    assert lines[0].startswith("Not run here: 1 scheduled job (“news”). `hermes` says")
+    assert lines[0].startswith("Not run here: 1 scheduled job (“news”). `hermes` expects")

@@ -67,14 +67,14 @@ def test_others_may_only_deny() -> None:
     ]  # fmt: skip
     assert not may_answer(request(user_id=""), Sender("telegram", "1", user_id=None))
     with waiting(request()) as (queue, answers):
-        with pytest.raises(RefusedError, match="may not allow"):
+        with pytest.raises(RefusedError, match="cannot allow"):
             resolve(queue, OTHER, "once", everything=False)
         assert answers == []
         assert resolve(queue, OTHER, "deny", everything=False) == "Denied: rm -rf x1"
 
 
 def test_what_is_not_offered_is_refused() -> None:
-    with waiting(request()) as (queue, _), pytest.raises(RefusedError, match="always"):
+    with waiting(request()) as (queue, _), pytest.raises(RefusedError, match="permanently"):
         resolve(queue, ASKER, "always", everything=False)
 
 
@@ -97,7 +97,7 @@ def test_the_end_of_a_long_command_is_shown_in_a_chat() -> None:
     long = "echo " + "a" * 3000 + "; rm -rf everything"
     words = question(replace(request(), text=long), 60, "/")
     assert "rm -rf everything" in words
-    assert f"{len(long) - 1500} characters of its middle are not shown" in words
+    assert f"{len(long) - 1500} characters in the middle are not shown" in words
     assert len(words) < 2200
 
 

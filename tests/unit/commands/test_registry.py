@@ -34,7 +34,7 @@ def test_unknown_names() -> None:
 def test_a_line_of_help() -> None:
     command = resolve_command("branch")
     assert command is not None
-    assert command.help_line("!") == "- `!branch [name]` — go on in a copy (also `!fork`)"
+    assert command.help_line("!") == "- `!branch [name]` — continue in a copy (also `!fork`)"
 
 
 def test_what_is_not_there_yet_is_known_by_name() -> None:

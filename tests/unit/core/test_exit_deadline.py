@@ -60,7 +60,7 @@ def test_a_person_is_told_in_a_sentence(left: "queue.SimpleQueue[int]") -> None:
     assert left.get(timeout=60) == OVERDUE
     deadline.disarm()
     assert len(told) == 1
-    assert told[0].endswith("the process ends now. Where it hung stands in the log.")
+    assert told[0].endswith("the process ends now. The log shows where it hung.")
 
 
 def test_disarmed_in_time_nothing_happens(

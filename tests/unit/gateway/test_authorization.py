@@ -75,7 +75,7 @@ def test_the_general_setting_and_mail() -> None:
 def test_open_policies_that_nobody_meant_are_found() -> None:
     config = config_with({"dm_policy": "Open", "group_policy": "open"})
     assert open_policies(config) == ("telegram.dm_policy", "telegram.group_policy")
-    with pytest.raises(RefusedError, match="Everybody could write") as refused:
+    with pytest.raises(RefusedError, match="Anyone could write") as refused:
         refuse_open_policies(config)
     assert "telegram.dm_policy" in refused.value.detail
     assert "TELEGRAM_ALLOW_ALL_USERS=true" in refused.value.hint

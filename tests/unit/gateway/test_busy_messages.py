@@ -32,11 +32,16 @@ def test_decisions(chat: BusyChat, expected: Busy) -> None:
 @pytest.mark.parametrize(
     ("busy", "position", "minutes", "words"),
     [
-        (Busy.INTERRUPT, 1, 0, "I stop what I was doing and turn to your message."),
-        (Busy.INTERRUPT, 1, 3, "I stop what I was doing (at work for 3 min) and turn"),
-        (Busy.STEER, 1, 0, "I take that into account while I work."),
-        (Busy.QUEUE, 1, 0, "I answer this next. /stop ends"),
-        (Busy.QUEUE, 3, 1, "I answer this in turn: 2 before it (at work for 1 min). /stop drops"),
+        (Busy.INTERRUPT, 1, 0, "I will stop the current reply and answer your message."),
+        (Busy.INTERRUPT, 1, 3, "I will stop the current reply (running for 3 min) and"),
+        (Busy.STEER, 1, 0, "I will take that into account in my reply."),
+        (Busy.QUEUE, 1, 0, "I will answer this next. To stop the current reply, send /stop"),
+        (
+            Busy.QUEUE,
+            3,
+            1,
+            "I will answer this in turn, after 2 others (running for 1 min). To discard",
+        ),
     ],
 )
 def test_words(busy: Busy, position: int, minutes: int, words: str) -> None:

@@ -16,7 +16,7 @@ from hermes_desktop.gateway.delivery.delivery import (
     MAYBE_TWICE,
     Deliverer,
     Reply,
-    SendingManners,
+    SendPolicy,
     send,
 )
 from hermes_desktop.gateway.delivery.delivery_ledger import MOST_AGE_S, DeadTargets, DeliveryLedger
@@ -96,7 +96,7 @@ class Stage:
             redactor=self.redactor,
             notify=self.notices.append,
             redelivered=self.redelivered.append,
-            manners=SendingManners(
+            send_policy=SendPolicy(
                 pause=self._pause, send_timeout_s=0.2, jitter=lambda: 0.5, later_s=1000.0
             ),
         )

@@ -58,4 +58,4 @@ def test_what_was_begun_there_already_stays(tmp_path: Path) -> None:
 def test_a_person_is_told_which_id_settings_have_to_name() -> None:
     told = incoming.moved_notice(Platform.TELEGRAM, "-9", "-1009")
     assert "-1009" in told.detail
-    assert told.hint == "Where your settings name -9, write -1009."
+    assert told.hint == "Replace -9 by -1009 in your settings."

@@ -84,7 +84,7 @@ def test_the_owner_answers_a_request_by_its_id(store: PairingStore) -> None:
     assert store.pending() == []
     assert [user.user_id for user in store.approved()] == ["2"]
     for answer in (store.approve, store.deny):
-        with pytest.raises(NotFoundError, match="gone"):
+        with pytest.raises(NotFoundError, match="no longer exists"):
             answer("telegram", first.entry_id)
 
 
@@ -261,7 +261,7 @@ def test_a_name_that_could_name_another_file_is_refused(store: PairingStore) -> 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path, store: PairingStore) -> None:
     (tmp_path / "platforms").write_text("")
-    with pytest.raises(HermesError, match="cannot be written down"):
+    with pytest.raises(HermesError, match="cannot be saved"):
         store.request("telegram", "42", "Ann")
 
 

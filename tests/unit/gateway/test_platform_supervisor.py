@@ -240,7 +240,7 @@ async def test_what_cannot_be_served_is_said() -> None:
     async with world.supervised(configs=configs, registry=registry) as supervisor:
         assert states(supervisor) == {"discord": "disabled", "telegram": "unavailable"}
         assert only_file(world)["telegram"]["state"] == "disabled"
-        assert "cannot serve" in only_file(world)["telegram"]["error_message"]
+        assert "does not support" in only_file(world)["telegram"]["error_message"]
         assert not supervisor.has_only_failed
         for wish in (supervisor.pause, supervisor.resume, supervisor.reconnect):
             with pytest.raises(NotFoundError, match="not served"):
@@ -331,7 +331,7 @@ async def test_silence_is_seen_probed_and_mended() -> None:
         world.clock.advance(1)
         health = only(supervisor)
         assert health.state == "silent"
-        assert health.detail == "Nothing was heard from its server for 90 s."
+        assert health.detail == "Its server has not responded for 90 s."
         assert health.last_heard_at == world.clock.time() - 90
         supervisor.look()
         await until(lambda: world.probes == 1)
@@ -345,7 +345,7 @@ async def test_silence_is_seen_probed_and_mended() -> None:
         assert world.made[0].left == 1
         [notice] = world.notices
         assert "Telegram was out of reach" in notice.title
-        assert "fetched: telegram" in notice.detail
+        assert "delivered: telegram" in notice.detail
 
 
 @pytest.mark.asyncio
@@ -515,7 +515,7 @@ async def test_after_sleep_every_server_is_asked_and_what_was_missed_is_said() -
         look_for_sleep(supervisor)
         [notice] = world.notices
         assert notice.title.startswith("Asleep from ")
-        assert notice.detail == "Messages that the server kept are fetched: telegram."
+        assert notice.detail == "Messages that the server kept are delivered: telegram."
         await until(lambda: len(world.made) == 2)
         await becomes(supervisor, "connected")
         assert world.probes == 1

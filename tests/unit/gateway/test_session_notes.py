@@ -26,13 +26,13 @@ def entry(reason: str | None, **more: Any) -> SessionEntry:
 @pytest.mark.parametrize(
     ("reason", "policy", "words"),
     [
-        ("idle", SessionResetPolicy(idle_minutes=1440), "nobody wrote here for a day"),
+        ("idle", SessionResetPolicy(idle_minutes=1440), "there were no messages for a day"),
         ("idle", SessionResetPolicy(idle_minutes=2880), "for 2 days"),
         ("idle", SessionResetPolicy(idle_minutes=60), "for 1 hour"),
         ("idle", SessionResetPolicy(idle_minutes=90), "for 90 minutes"),
         ("daily", SessionResetPolicy(at_hour=4), "every day at 04:00"),
         ("suspended", SessionResetPolicy(), "was stopped"),
-        ("resume_pending_expired", SessionResetPolicy(), "cut off by a restart"),
+        ("resume_pending_expired", SessionResetPolicy(), "a restart interrupted"),
     ],
 )
 def test_the_reason_is_given_in_words(reason: str, policy: SessionResetPolicy, words: str) -> None:

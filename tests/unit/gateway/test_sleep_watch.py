@@ -99,8 +99,8 @@ def test_words() -> None:
     notice = sleep_notice(gap, ["telegram", "matrix"], ["irc"])
     assert notice.title == f"Asleep from {began} to {ended}."
     assert notice.detail == (
-        "Messages that the server kept are fetched: matrix, telegram. "
-        "What was written meanwhile was not kept by the server: irc."
+        "Messages that the server kept are delivered: matrix, telegram. "
+        "The server did not keep messages from that time: irc."
     )
     assert outage_notice("irc", gap, kept=False).level == "warning"
     assert outage_notice("irc", gap, kept=True).level == "info"

@@ -42,9 +42,9 @@ def test_errors_and_stops() -> None:
 
 
 def test_notes_stand_behind_a_reply_and_never_alone() -> None:
-    notes = ["llama (groq) answers: openai refused the key."]
+    notes = ["llama (groq) answers: openai rejected the key."]
     outcome = from_result(AgentResult(final_response="Hi"), history_len=0, notes=notes)
-    assert outcome.delivery == "Hi\n\n(llama (groq) answers: openai refused the key.)"
+    assert outcome.delivery == "Hi\n\n(llama (groq) answers: openai rejected the key.)"
     assert outcome.reply == "Hi"
     stopped = AgentResult(final_response="", interrupted=True, api_calls=1)
     assert from_result(stopped, history_len=0, notes=notes).delivery == ""

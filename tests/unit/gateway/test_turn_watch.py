@@ -55,7 +55,13 @@ async def test_a_silent_turn_is_warned_of_and_ended() -> None:
         (180, "I am still working on it (3 min)."),
         (360, "I am still working on it (6 min)."),
         (720, "I am still working on it (12 min)."),
-        (900, "Nothing has happened for 15 min. I stop in 15 min. /stop ends it now."),
+        (
+            900,
+            (
+                "There has been no activity for 15 min. I will stop in 15 min. "
+                "To stop now, send /stop."
+            ),
+        ),
         (1440, "I am still working on it (24 min)."),
         (1800, "END"),
     ]
@@ -75,7 +81,7 @@ async def test_everything_can_be_switched_off() -> None:
         agent_timeout_s=0, agent_timeout_warning_s=20, notify_interval_s=0
     )
     assert await Life(only_warned).live() == [
-        (20, "Nothing has happened for 20 s. /stop ends it now.")
+        (20, "There has been no activity for 20 s. To stop now, send /stop.")
     ]
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from hermes_desktop.agent.providers.fallback import FallbackProvider
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
-from hermes_desktop.agent.providers.standing_by import FallbackProvider
 from hermes_desktop.agent.types import AgentRequest
 from hermes_desktop.core.errors import NotConfiguredError
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -27,7 +27,7 @@ def _read(
     (home / "config.yaml").write_text(config, encoding="utf-8")
     redactor = SecretRedactor()
     found = read_agent_settings(HermesPaths(home, home), environ, redactor, chosen or {})
-    for each in (found.choice, *found.standing_by):
+    for each in (found.choice, *found.fallbacks):
         if each.api_key:
             assert each.api_key not in redactor.clean(f"key {each.api_key}")
     return found
@@ -46,7 +46,7 @@ fallback_providers:
 def test_who_stands_by_and_not_the_same_twice(tmp_path: Path) -> None:
     found = _read(tmp_path, BOTH, GROQ_API_KEY="gsk-0123456789")
     assert found.choice.model == "m"
-    assert [each.model for each in found.standing_by] == ["llama"]
+    assert [each.model for each in found.fallbacks] == ["llama"]
     assert found.instead_of == ""
     other = _read(tmp_path, BOTH, GROQ_API_KEY="gsk-9876543210")
     assert other.fingerprint() != found.fingerprint()

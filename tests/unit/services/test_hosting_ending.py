@@ -37,7 +37,7 @@ def test_a_stop_from_outside_has_its_deadline_and_drains_until_a_second_before()
     [
         (HardStop("stop", "…"), "stop", "command line"),
         (HardStop(None, "It was killed too often."), "gone", "too often"),
-        (IdentityLost(None), "gone", "The home is gone."),
+        (IdentityLost(None), "gone", "The home no longer exists."),
         (IdentityLost(GatewayRecord(1)), "gone", "Another gateway"),
     ],
 )

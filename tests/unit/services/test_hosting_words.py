@@ -33,7 +33,7 @@ def test_what_would_not_run_is_named() -> None:
     work = ScheduledWork(("news",), ("garden",))
 
     assert hosting_words.would_not_run(work, {Platform.WHATSAPP_CLOUD: NOT_SERVED}) == (
-        "Messages of Whatsapp Cloud",
+        "Messages from Whatsapp Cloud",
         "Scheduled job “news”",
         "Cards of the kanban board “garden”",
     )
@@ -126,4 +126,4 @@ def test_a_history_that_may_only_be_read_is_not_hosted(tmp_path: Path) -> None:
 def test_a_platform_whose_package_is_missing_names_the_command() -> None:
     words = "The package x is not installed. Run: pip install x"
     found = hosting_words.would_not_run(ScheduledWork(), {Platform.TELEGRAM: words})
-    assert found == (f"Messages of Telegram. {words}",)
+    assert found == (f"Messages from Telegram. {words}",)

@@ -39,7 +39,7 @@ def test_what_is_lost_is_named() -> None:
         ("started_at", 0), ("input_tokens", 0), ("timestamp", 2)
     ]  # fmt: skip
     assert lost[2].text == (
-        "a: timestamp of 2 messages (soon) is lost; the time of the import stands there."
+        "a: timestamp of 2 messages (soon) is lost; the time of the import is used."
     )
     assert all(len(each.text) < 200 for each in lost)
 

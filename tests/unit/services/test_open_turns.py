@@ -49,7 +49,7 @@ def test_a_prompt_without_a_reply_is_open_only_while_a_foreign_program_has_the_f
     found = ForeignTurns(db, clock, holders=hermes).find("s")
     assert found == OpenTurn("Which train?", "hermes (process 12)", age_s=7.0)
     assert str(found) == (
-        "“Which train?” got its latest news 7 s ago, and hermes (process 12) may be at it"
+        "“Which train?” had activity 7 s ago, and hermes (process 12) may still be answering"
     )
 
 
@@ -94,9 +94,7 @@ def test_one_of_ours_is_known_by_its_lock(
     owner = tmp_path / "desktop" / "turns" / "s.turn"
     owner.write_text('{"pid": 77, "program": "hermes-desktop chat"}')
     db.append_message("s", "user", "Which train?")
-    assert turns.turn_in("s") == (
-        "“Which train?” is being answered by hermes-desktop chat (process 77)"
-    )
+    assert turns.turn_in("s") == ("hermes-desktop chat (process 77) is answering “Which train?”")
     assert turns.foreign("s") is None
     held.give_back()
 

@@ -33,12 +33,12 @@ def test_a_good_one_is_taken_without_a_word(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        (f"{GOOD}\n", "A line break around it was left out."),
-        (f"\r\n{GOOD}\r\n", "A line break around it was left out."),
-        (f" {GOOD}\t", "A blank around it was left out."),
-        (f"TELEGRAM_BOT_TOKEN={GOOD}", "Only what stands behind “TELEGRAM_BOT_TOKEN=” was taken."),
-        (f'export TELEGRAM_BOT_TOKEN="{GOOD}"\n', "The quotes around it were left out."),
-        (f"`{GOOD}`", "The quotes around it were left out."),
+        (f"{GOOD}\n", "A line break around it was removed."),
+        (f"\r\n{GOOD}\r\n", "A line break around it was removed."),
+        (f" {GOOD}\t", "A space around it was removed."),
+        (f"TELEGRAM_BOT_TOKEN={GOOD}", "Only the text after “TELEGRAM_BOT_TOKEN=” was used."),
+        (f'export TELEGRAM_BOT_TOKEN="{GOOD}"\n', "The quotation marks around it were removed."),
+        (f"`{GOOD}`", "The quotation marks around it were removed."),
     ],
 )
 def test_what_came_along_is_left_out_and_said(text: str, note: str) -> None:
@@ -51,16 +51,16 @@ def test_what_came_along_is_left_out_and_said(text: str, note: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("   ", "There is nothing but blanks."),
-        (f"{GOOD}\n{GOOD}", "These are 2 lines; a bot token is one. Copy only the bot token."),
-        (f"{GOOD[:20]}\n{GOOD[20:]}", "These are 2 lines"),
-        (f"Use this token: {GOOD}", "There are blanks in it; a bot token has none."),
-        ("x1" * 2500, "These are 5,000 characters; a bot token is much shorter."),
-        ("123456789:\x00abc", "characters that cannot be seen"),
-        ("123456789:AAE…", "letters that no token has"),
-        ("••••••••", "That stands where the bot token should"),
-        ("your_token_here", "That stands where the bot token should"),
-        (SLACK, "This looks like a Slack bot token; a Telegram bot token goes here."),
+        ("   ", "It contains only spaces."),
+        (f"{GOOD}\n{GOOD}", "This has 2 lines; a bot token has one. Copy only the bot token."),
+        (f"{GOOD[:20]}\n{GOOD[20:]}", "This has 2 lines"),
+        (f"Use this token: {GOOD}", "It contains spaces; a bot token has none."),
+        ("x1" * 2500, "This has 5,000 characters; a bot token is much shorter."),
+        ("123456789:\x00abc", "invisible characters"),
+        ("123456789:AAE…", "characters that no token has"),
+        ("••••••••", "This is a placeholder for the bot token"),
+        ("your_token_here", "This is a placeholder for the bot token"),
+        (SLACK, "This looks like a Slack bot token; a Telegram bot token is needed here."),
         ("syt_abcdefghijklmnop", "This looks like a Matrix access token"),
         ("sk-or-v1-0123456789abcdef0123", "This looks like a key for OpenRouter"),
         ("https://t.me/mybot", "This looks like a web address"),
@@ -76,14 +76,14 @@ def test_what_cannot_be_one_is_refused_and_never_repeated(text: str, problem: st
 def test_an_unusual_one_is_taken_with_a_remark() -> None:
     found = validate_pasted("123:abc", TELEGRAM)
     assert found.value == "123:abc"
-    assert found.note.startswith("This looks unusual. It usually looks like 123456789:AAE…")
+    assert found.note.startswith("This looks unusual. The usual form is 123456789:AAE…")
 
 
 def test_it_is_said_where_another_ones_token_belongs() -> None:
     assert validate_pasted(SLACK, TELEGRAM).belongs_to == "SLACK_BOT_TOKEN"
     slack_app = PLATFORMS["slack"].secrets[1]
     found = validate_pasted(SLACK, slack_app)
-    assert found.problem == "This looks like a Slack bot token; a Slack app token goes here."
+    assert found.problem == "This looks like a Slack bot token; a Slack app token is needed here."
 
 
 def test_passwords_may_hold_blanks_and_any_letters() -> None:
@@ -135,8 +135,8 @@ def test_shapes_of_different_platforms_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ('"sk-or-quoted"', "quotes"),
-        ("“sk-or-quoted”", "quotes"),
+        ('"sk-or-quoted"', "quotation marks"),
+        ("“sk-or-quoted”", "quotation marks"),
         ("Bearer sk-or-quoted", "Bearer"),
         ("Authorization: bearer sk-or-quoted", "Bearer"),
         ("OPENROUTER_API_KEY=sk-or-quoted", "OPENROUTER_API_KEY="),

@@ -96,7 +96,7 @@ async def test_what_is_missing_is_said_without_asking(stage: Stage) -> None:
     answer = await stage.settings.check_platform("telegram")
     assert (answer.kind, answer.words) == (
         "misconfigured",
-        "What it needs to log in is missing.",
+        "Its credentials are missing.",
     )
     with pytest.raises(RefusedError):
         await stage.settings.check_platform("discord")

@@ -83,7 +83,7 @@ def test_what_is_no_id_changes_nothing(tmp_path: Path, chat: str) -> None:
         book(tmp_path).set_home("telegram", chat)
         assert (tmp_path / ".env").read_text() == "TELEGRAM_HOME_CHANNEL=xxxxx\n"
         return
-    with pytest.raises(UsageError, match="cannot be the id of a chat"):
+    with pytest.raises(UsageError, match="cannot be a chat ID"):
         book(tmp_path).set_home("telegram", chat)
     assert not (tmp_path / ".env").exists()
 

@@ -107,7 +107,7 @@ def test_a_version_comes_back_over_what_is_too_large_to_be_read(store: ConfigSto
     store.save([Edit(("a",), 2)])
     store.file.write_bytes(b"x: 1\n" * 2_000_000)
     found = store.restore(store.find_version("1"))
-    assert found.diff == "It is replaced as a whole; it is too large to be compared.\n"
+    assert found.diff == "The file is too large to compare; it is replaced as a whole.\n"
     assert store.file.read_text() == BEFORE
 
 

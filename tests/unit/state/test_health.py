@@ -132,7 +132,7 @@ def test_where_it_lies_and_who_holds_it(filled: SessionDB) -> None:
         file_system=lambda _: FileSystem("nfs4", "/net", network=True),
     )
     assert kinds(found) == {"holders-unseen", "network-file-system"}
-    assert "not visible to us" in " ".join(finding.text for finding in found.findings)
+    assert "not visible to this program" in " ".join(finding.text for finding in found.findings)
 
 
 def test_another_process_is_seen_by_inode(filled: SessionDB, tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ def test_cancelled_mending_changes_nothing(filled: SessionDB, tmp_path: Path) ->
     cancel = threading.Event()
 
     def stop(progress) -> None:
-        if progress.step.startswith("Building"):
+        if progress.step.startswith("Rebuilding"):
             cancel.set()
 
     with pytest.raises(CancelledError):

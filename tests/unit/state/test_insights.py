@@ -66,7 +66,7 @@ def test_what_nobody_priced_is_not_known(db: SessionDB) -> None:
     )
     found = insights(db, 7, now=NOW)
     assert (found.total.unpriced, found.total.cost_usd) == (1, 0.0)
-    assert "Costs: not known" in words(found)
+    assert "Costs: unknown" in words(found)
     begun(db, "b", "cli", 1)
     db.update_token_counts(
         "b",
@@ -92,7 +92,7 @@ def test_why_models_used_more_than_the_total_is_told(db: SessionDB) -> None:
     db.record_auxiliary_usage("a", "title_generation", input_tokens=3, output_tokens=1, model="m")
     found = insights(db, 7, now=NOW)
     assert (found.total.tokens, found.models[0].tokens, found.side_tokens) == (5, 9, 4)
-    assert "Beside that, 4 tokens for titles and summaries; they count by model only." in words(
+    assert "Titles and summaries used 4 tokens more, which are listed by model only." in words(
         found
     )
 
@@ -114,7 +114,7 @@ def test_replies_that_nobody_counted_have_an_unknown_price(db: SessionDB) -> Non
     db.append_message("a", "user", "Hello")
     assert "Costs: 0.00" in words(insights(db, 7, now=NOW))
     db.append_message("a", "assistant", "Hi")
-    assert "Costs: not known" in words(insights(db, 7, now=NOW))
+    assert "Costs: unknown" in words(insights(db, 7, now=NOW))
 
 
 def test_what_costs_nothing_by_a_contract_is_not_unknown(db: SessionDB) -> None:
@@ -154,7 +154,7 @@ def test_figures_that_make_no_sense_are_not_the_end_of_all(db: SessionDB) -> Non
 def test_an_empty_store(db: SessionDB) -> None:
     found = insights(db, 7, now=NOW)
     assert found.total == Used("all")
-    assert words(found) == "**The last 7 days**\nNothing was said."
+    assert words(found) == "**The last 7 days**\nThere were no sessions."
 
 
 def test_it_can_be_ended(db: SessionDB) -> None:

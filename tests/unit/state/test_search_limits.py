@@ -50,11 +50,11 @@ def test_as_many_words_as_are_taken_are_not_mentioned(db: SessionDB) -> None:
 @pytest.mark.parametrize(
     ("sql", "title"),
     [
-        ("SELECT " + "+".join(["1"] * 2_000), "That is more than"),
-        ("SELECT * FROM t WHERE t MATCH '" + "(" * 20_000 + "x'", "That is more than"),
-        ("SELECT * FROM t WHERE t MATCH '\"'", "The session database refused that."),
-        ("SELECT abs(-9223372036854775808)", "The session database refused that."),
-        ("SELECT nothing()", "The session database refused that."),
+        ("SELECT " + "+".join(["1"] * 2_000), "The text is too long"),
+        ("SELECT * FROM t WHERE t MATCH '" + "(" * 20_000 + "x'", "The text is too long"),
+        ("SELECT * FROM t WHERE t MATCH '\"'", "The session database rejected the operation."),
+        ("SELECT abs(-9223372036854775808)", "The session database rejected the operation."),
+        ("SELECT nothing()", "The session database rejected the operation."),
     ],
 )
 def test_no_snapshot_is_recommended_for_what_is_no_damage(

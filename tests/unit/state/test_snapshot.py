@@ -175,7 +175,7 @@ def test_restore_refused_while_others_use_it(filled: SessionDB, folder: Path) ->
     assert "hermes (process 7)" in caught.value.detail
     with pytest.raises(StorePossiblyInUseError) as unsure:
         restore(info, filled.db_path, folder, holders=lambda _: Holders((), hidden=3))
-    assert "not visible to us" in unsure.value.title
+    assert "cannot be determined" in unsure.value.title
     assert restore(
         info, filled.db_path, folder, holders=lambda _: Holders((), hidden=3), unseen_ok=True
     ).before

@@ -75,7 +75,7 @@ def test_database_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
     conn.commit()
     conn.close()
     before = path.read_bytes()
-    assert "does not hold the tables of Hermes" in refused(path).detail
+    assert "does not contain the tables of Hermes" in refused(path).detail
     assert path.read_bytes() == before
 
 

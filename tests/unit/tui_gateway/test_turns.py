@@ -126,7 +126,7 @@ def test_an_agent_that_can_be_steered_is(stage: ServerStage) -> None:
     stage.settings.mode = "steer"
     stage.model.hold.clear()
     sid, _ = stage.begin()
-    assert stage.code("session.steer", session_id=sid, text="Nothing runs") == 4009
+    assert stage.code("session.steer", session_id=sid, text="No work is running") == 4009
     stage.call("prompt.submit", session_id=sid, text="One")
     assert stage.model.asked.wait(PATIENCE_S)
 

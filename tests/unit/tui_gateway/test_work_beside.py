@@ -64,10 +64,10 @@ def test_tasks_are_listed_ended_and_limited(stage: ServerStage) -> None:
     listed = stage.call("agents.list")["tasks"]
     assert [each["task_id"] for each in listed] == names
     told = stage.call("slash.exec", session_id=sid, command=f"/agents stop {names[0]}")
-    assert told["output"] == f"Ended: background task {names[0]}."
+    assert told["output"] == f"Stopped: background task {names[0]}."
     assert names[1] in stage.call("slash.exec", session_id=sid, command="/tasks")["output"]
     told = stage.call("slash.exec", session_id=sid, command="/stop background")["output"]
-    assert told == "3 things beside it ended."
+    assert told == "3 background tasks stopped."
     stage.model.hold.set()
     assert stage.call("agents.list")["tasks"] == []
     assert stage.peer.payloads("background.complete") == []
@@ -123,7 +123,10 @@ def test_processes_are_listed_and_ended(stage: ServerStage, table: ProcessTable)
     assert stage.code("process.kill", process_id="proc_x") == 4004
     assert stage.call("process.stop", session_id=sid) == {"killed": 1}
     assert stage.call("process.stop") == {"killed": 0}
-    assert "Nothing runs" in stage.call("slash.exec", session_id=sid, command="/agents")["output"]
+    assert (
+        "No work is running"
+        in stage.call("slash.exec", session_id=sid, command="/agents")["output"]
+    )
 
 
 def test_a_session_hears_of_the_end_of_what_it_left_running(
@@ -270,7 +273,7 @@ def test_how_a_model_thinks_is_chosen_and_kept(stage: ServerStage) -> None:
     stage.say(sid, "Again")
     assert dict(wishes[-1].model_override)["reasoning_effort"] == "high"
     told = stage.call("slash.exec", session_id=sid, command="/reasoning default")["output"]
-    assert "The settings say" in told
+    assert "the settings decide" in told
     stage.say(sid, "And now?")
     assert "reasoning_effort" not in wishes[-1].model_override
 

@@ -70,8 +70,8 @@ def test_words_are_looked_at_as_often_as_they_change(distances, pause) -> None:
             PlatformHealth("matrix", "retrying", NOW - 90, next_try_at=NOW + 25),
             "Matrix tries again in 25 s",
         ),
-        (PlatformHealth("matrix", "retrying"), "Matrix trying again"),
-        (PlatformHealth("slack", "fatal", detail="No."), "Slack needs you"),
+        (PlatformHealth("matrix", "retrying"), "Matrix retrying"),
+        (PlatformHealth("slack", "fatal", detail="No."), "Slack needs attention"),
         (PlatformHealth("signal", "paused", next_try_at=NOW + 9), "Signal paused"),
     ],
 )
@@ -145,7 +145,7 @@ def test_what_nobody_can_help_needs_no_person() -> None:
     assert shape_of(without) == "running"
     assert status_text(without) == "Gateway running, without Signal"
     assert explained(without) == (
-        "Signal cannot be served by this version. The other platforms are answered."
+        "Signal cannot be served by this version. The other platforms work."
     )
     troubled = GatewayStatusChanged(
         "degraded", platforms=(out, served, PlatformHealth("slack", "fatal"))
@@ -157,10 +157,10 @@ def test_what_nobody_can_help_needs_no_person() -> None:
 
 def test_the_other_gateway_is_named_with_its_age() -> None:
     known = attached_text(OtherGateway("hermes gateway", 1, NOW - 3 * 3600 - 5), NOW)
-    assert known.startswith("The hermes gateway (running for 3 h) has this home.")
+    assert known.startswith("The hermes gateway (running for 3 h) serves this home.")
     unknown = attached_text(OtherGateway("another Hermes Desktop", 1), NOW)
-    assert unknown.startswith("Another Hermes Desktop has this home.")
-    assert attached_text(None, NOW).startswith("Another gateway has this home.")
+    assert unknown.startswith("Another Hermes Desktop serves this home.")
+    assert attached_text(None, NOW).startswith("Another gateway serves this home.")
 
 
 def test_numbers_and_lists_read_as_sentences() -> None:
@@ -210,8 +210,10 @@ def test_a_text_has_the_direction_of_its_letters(text, rtl) -> None:
 
 
 def test_a_refusal_below_its_heading_says_only_why() -> None:
-    because = HostingRefusal("The gateway was not started, because not everything would run.", "B.")
-    assert refused_text(because) == "Not everything would run. B."
+    because = HostingRefusal(
+        "The gateway was not started, because some of its work would not run.", "B."
+    )
+    assert refused_text(because) == "Some of its work would not run. B."
     assert refused_text(HostingRefusal("The gateway was not started.", "B `c`.")) == "B “c”."
     assert refused_text(HostingRefusal("It failed.", "B.")) == "It failed. B."
 

@@ -37,7 +37,7 @@ def view(*places: SecretPlace, differ: bool = False) -> SecretView:
         ),
         (
             [place("keyring", state="damaged")],
-            "Only a part of it is still in the keyring. Paste it again.",
+            "Only part of it is still in the keyring. Paste it again.",
         ),
     ],
 )
@@ -50,11 +50,11 @@ def test_where_it_is(places: list[SecretPlace], origin: str) -> None:
     [
         (
             ["keyring", ".env"],
-            "Hermes Desktop uses the one in the keyring; “hermes” takes .env first.",
+            "Hermes Desktop uses the one in the keyring; “hermes” uses the one in .env.",
         ),
         (
             ["environment", ".env"],
-            "Hermes Desktop uses the one in the environment; “hermes” takes .env first.",
+            "Hermes Desktop uses the one in the environment; “hermes” uses the one in .env.",
         ),
         (["environment", "keyring"], "Hermes Desktop uses the one in the environment."),
         ([".env", "config.yaml"], "Hermes Desktop uses the one in .env."),
@@ -63,7 +63,7 @@ def test_where_it_is(places: list[SecretPlace], origin: str) -> None:
 def test_two_that_differ_are_both_named(places: list[Where], end: str) -> None:
     found = [place(where, f"end{n}") for n, where in enumerate(places)]
     said = words.conflict_words(view(*found, differ=True))
-    assert said.startswith("Two places differ: ")
+    assert said.startswith("Two places hold different values: ")
     assert "ending in …end0" in said
     assert "ending in …end1" in said
     assert said.endswith(end)
@@ -97,12 +97,12 @@ def test_rows_of_the_table() -> None:
     assert words.label_words(both) == "Telegram bot token"
     assert words.places_words(both) == "Keyring, .env"
     assert words.places_words(both, show_end=True) == "Keyring …aaaa, .env …bbbb"
-    assert words.spoken_state(both) == "Places differ"
+    assert words.spoken_state(both) == "Values differ"
     assert words.spoken_state(view()) == "Not set"
     assert words.spoken_state(view(place("keyring", state="no keyring"))) == "No keyring"
     assert words.spoken_state(view(place("plain file"))) == "Not encrypted"
     assert words.used_by(both) == "Telegram"
-    assert words.used_by(SecretView("X_KEY")) == "Not known here"
+    assert words.used_by(SecretView("X_KEY")) == "Unknown"
     assert words.label_words(SecretView("X_KEY")) == "X_KEY"
 
 

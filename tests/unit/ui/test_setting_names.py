@@ -15,7 +15,7 @@ from hermes_desktop.ui.words.setting_names import setting_in, setting_target_in
         ("Look into config.yaml and state.db.", ("", "")),
         ("Try again.", ("", "")),
         ("Add credit there, or choose another model.", ("assistant", "model.default")),
-        ("Say it otherwise, or ask another model.", ("assistant", "model.default")),
+        ("Rephrase it, or use another model.", ("assistant", "model.default")),
     ],
 )
 def test_place(words: str, place: tuple[str, str]) -> None:

@@ -38,10 +38,10 @@ def test_each_state_has_its_face(state, turns, icon, line) -> None:
 @pytest.mark.parametrize(
     ("state", "turns", "waiting", "line"),
     [
-        ("working", 1, 1, "Waits for your answer"),
-        ("working", 3, 1, "Waits for your answer, working on 2 replies"),
-        ("working", 2, 2, "Waits for 2 answers"),
-        ("stopped", 1, 1, "Waits for your answer, gateway stopped"),
+        ("working", 1, 1, "Waiting for your answer"),
+        ("working", 3, 1, "Waiting for your answer, working on 2 replies"),
+        ("working", 2, 2, "Waiting for 2 answers"),
+        ("stopped", 1, 1, "Waiting for your answer, gateway stopped"),
     ],
 )
 def test_a_turn_that_waits_for_the_user_is_not_called_work(state, turns, waiting, line) -> None:
@@ -69,7 +69,7 @@ def test_the_tooltip_names_platforms_in_trouble_and_people_who_ask() -> None:
     assert face.tooltip.splitlines() == [
         "Hermes: gateway running, with a problem",
         "Telegram and Slack do not work",
-        "1 person asks to be let in",
+        "1 person requests access",
     ]
     assert face.icon == "tray-attention"
 

@@ -79,7 +79,7 @@ def pattern_findings(text: str, *, lost: bool = False) -> Iterator[tuple[str, st
     if lost and _POWER.search(text):
         yield "power", "switches the machine off", False
     if re.search(r"/dev/(tcp|udp)/", bare):
-        yield "raw-connection", "opens a connection of its own", False
+        yield "raw-connection", "opens its own connection", False
 
 
 # Shell text that is not directly part of a command: encoded, or in files. For the judge.
@@ -269,7 +269,7 @@ def judge(text: str, places: Places) -> Judgement:
     for key, words, hard in pattern_findings(plain):
         found.add(key, words, hard=hard)
     if plain != text:
-        found.add("lookalikes", "has characters that look like others")
+        found.add("lookalikes", "contains characters that look like others")
     _Judge(places, found).text(text, 0)
     return Judgement(found.all(), tuple(found.programs))
 
@@ -305,9 +305,9 @@ class _Judge:
     def _databases(self, reading: Reading, text: str) -> None:
         clients = {_base(each.words[0].text) for each in reading.commands if each.words}
         if loses_data(clients, text):
-            self.found.add("sql-loss", "takes data out of a database")
+            self.found.add("sql-loss", "reads data from a database")
         if runs_programs(clients, text):
-            self.found.add("runs-text", "lets a database's program run others")
+            self.found.add("runs-text", "lets a database program run others")
 
     def after(self, command: Simple) -> "_Judge":
         """Return the judge of the next command: after ``cd`` relative paths mean other files."""
@@ -350,11 +350,13 @@ class _Judge:
         program = _base(first.text)
         self.found.programs.append((replace(first, text=program), *words[1:]))
         if first.opaque or "{}" in first.text or _is_glob(first):
-            self.found.add("unreadable", "cannot be judged: which program runs is only known later")
+            self.found.add(
+                "unreadable", "cannot be judged: the program that runs is only known at run time"
+            )
             self._any_program(words[1:], depth)
             return
         if not program.isascii():
-            self.found.add("lookalikes", "has characters that look like others")
+            self.found.add("lookalikes", "contains characters that look like others")
         if not looked:
             self._arguments(program, words[1:])
         for each in danger_programs.judge(program, words[1:], self.places, self.found):
@@ -378,7 +380,7 @@ class _Judge:
         if path is None:
             return
         if path in self.found.written:
-            self.found.add("runs-unseen", "runs what it has only just written or fetched")
+            self.found.add("runs-unseen", "runs something that was just written or downloaded")
         if self.trying or depth >= _MOST_UNWRAPPED or not danger_programs.reads_shell(program):
             return
         text = script_text(path)
@@ -451,7 +453,7 @@ class _Judge:
                 hidden = word.wild and bool(_HIDDEN_GLOB.search(text))
                 whole = program in _TAKES_ALL and danger_paths.contains_home(path, self.places)
                 if hidden or whole or danger_paths.holds_secrets(path, self.places):
-                    self.found.add("reads-secrets", f"touches {text[:80]}, where secrets are kept")
+                    self.found.add("reads-secrets", f"accesses {text[:80]}, which contains secrets")
 
     def _redirect(self, operator: str, target: Word) -> None:
         is_number = target.text.isdigit() or target.text == "-"

@@ -45,16 +45,16 @@ def _rm(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
         if (recursive or everything) and (vital or at_home) and not target.opaque:
             found.add("delete-root", "deletes the system or the whole home", hard=True)
         if target.text in {"{}", ":::"}:
-            found.add("delete-many", "deletes files that are only known later")
+            found.add("delete-many", "deletes files whose names are only known at run time")
         outside = not path.startswith((f"{places.root or places.cwd}/", "/tmp/", "/var/tmp/"))  # noqa: S108
         if outside:
             found.add("delete-outside", f"deletes {target.text[:80]}, outside the working folder")
         if target.opaque or (target.bare and target.text in {"*", ".*", "./*"}):
-            found.add("delete-many", "deletes files that are only known later")
+            found.add("delete-many", "deletes files whose names are only known at run time")
     if not targets:
-        found.add("delete-many", "deletes files that are only known later")
+        found.add("delete-many", "deletes files whose names are only known at run time")
     if recursive:
-        found.add("delete-folder", "deletes folders with everything in them")
+        found.add("delete-folder", "deletes folders with all their contents")
     return []
 
 
@@ -76,7 +76,7 @@ def _find(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
         found.add("delete-root", "deletes the system or the whole home", hard=True)
     programs = {each.rpartition("/")[2] for each in texts}
     if everything and programs & {"chmod", "chown", "chgrp"} and "/" in starts:
-        found.add("permissions-root", "changes who may use the system", hard=True)
+        found.add("permissions-root", "changes who can use the system", hard=True)
     if "-exec" in texts or "-execdir" in texts:
         _shows_secrets(texts, starts, places, found)
     while at < len(args):
@@ -101,7 +101,7 @@ def _shows_secrets(
         return
     names = [after for each, after in pairwise(texts) if "name" in each]
     if not names or any(map(may_match_a_secret, names)):
-        found.add("reads-secrets", "reads whatever it finds, also where secrets are kept")
+        found.add("reads-secrets", "reads every file it finds, including those with secrets")
 
 
 def _fd(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
@@ -119,9 +119,9 @@ def _chmod(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     )
     special = re.search(r"^[2-7][0-7]{3}$", mode) or re.search(r"[+=]\w*s", mode)
     if loose or re.search(r"^[+=]\w*w", mode):
-        found.add("open-to-all", "lets every user of this machine write")
+        found.add("open-to-all", "makes files writable for every user of this machine")
     if special:
-        found.add("privileges", "lets a program run with the rights of its owner")
+        found.add("privileges", "lets a program run with the permissions of its owner")
     flags = {each.text for each in args if each.text.startswith("-")}
     recursive = any(each == "--recursive" or (each[1:2] != "-" and "R" in each) for each in flags)
     for target in operands[1:]:
@@ -134,11 +134,11 @@ def _chmod(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
 
 def _all_rights(path: str, found: Found) -> None:
     whole = not path.rstrip("*").rstrip("/")
-    found.add("permissions-root", "changes who may use the system", hard=whole)
+    found.add("permissions-root", "changes who can use the system", hard=whole)
 
 
 def _chown(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    found.add("owner", "changes whom files belong to")
+    found.add("owner", "changes the owner of files")
     if _flags(args) & {"R", "--recursive"}:
         for target in _operands(args)[1:]:
             path = places.absolute(target.text)
@@ -158,7 +158,7 @@ def _kill(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
     if texts in (["-1"], ["1"]) or any(each in {"-1", "1"} for each in targets):
         found.add("kill-all", "ends every program", hard=True)
     if any(each.opaque or "{}" in each.text for each in args):
-        found.add("kills", "ends programs that are only known later, perhaps this one")
+        found.add("kills", "ends programs that are only known at run time, possibly this one")
     return []
 
 
@@ -179,7 +179,7 @@ def _ln(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     for source in _operands(args)[:-1] or _operands(args):
         why = danger_paths.needs_care_to_write(places.absolute(source.text), places)
         if why:
-            found.add("writes-care", f"makes another way to {source.text[:80]}; {why}")
+            found.add("writes-care", f"creates another path to {source.text[:80]}; {why}")
     return _copies(args, places, found)
 
 
@@ -195,19 +195,19 @@ def _mv(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
             found.add("move-vital", "moves the system or the whole home away", hard=True)
         found.write(source, places)
     if operands and operands[-1].text == "/dev/null":
-        found.add("destroys", "throws files away")
+        found.add("destroys", "discards files")
     return _copies(args, places, found)
 
 
 def _rsync(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     flags = _flags(args)
     if any(each.startswith(("--delete", "--remove")) for each in flags):
-        found.add("delete-many", "deletes what is not on the other side")
+        found.add("delete-many", "deletes files that the source does not have")
         target = places.absolute(_operands(args)[-1].text) if _operands(args) else ""
         if target and danger_paths.is_vital(target, places):
             found.add("delete-root", "deletes the system or the whole home", hard=True)
     if any(":" in each.text for each in _operands(args)) or flags & {"e", "--rsh"}:
-        found.add("other-machine", "reaches into another machine")
+        found.add("other-machine", "connects to another machine")
     return _copies(args, places, found)
 
 
@@ -247,7 +247,7 @@ def _awk(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
     text = " ".join(each.text for each in args)
     for word, following in pairwise([*args, Word("")]):
         if word.text in {"-f", "--file"} and (following.opaque or following.text[:5] == "/dev/"):
-            found.add("runs-unseen", "runs what another program hands it")
+            found.add("runs-unseen", "runs input from another program")
     if re.search(r"system\s*\(|\|\s*getline|\|\s*\"|>\s*\"|>>\s*\"|\|&|@load", text):
         found.add("runs-text", "lets awk run programs or write files")
     return []
@@ -266,7 +266,9 @@ def _tar(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     ):
         found.add("runs-text", "lets tar run programs")
     if any(each.startswith(("-P", "--absolute-names", "--remove-files")) for each in texts):
-        found.add("writes-care", "writes wherever the archive says, or deletes what it packs")
+        found.add(
+            "writes-care", "writes wherever the archive specifies, or deletes the files it packs"
+        )
     for word, following in zip(args, [*args[1:], Word("")], strict=False):
         if word.text in {"-C", "--directory"}:
             found.write(following, places)
@@ -289,13 +291,13 @@ def _pip(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
 def _source(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
     target = args[0] if args else Word("", opaque=True)
     if target.opaque or target.text.startswith(("/dev/", "/proc/")) or target.text == "-":
-        found.add("runs-unseen", "runs what another program hands it")
+        found.add("runs-unseen", "runs input from another program")
     return []
 
 
 def _crontab(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
     if [each.text for each in args] != ["-l"]:
-        found.add("system", "changes what runs later by itself")
+        found.add("system", "changes what runs automatically")
     return []
 
 
@@ -320,7 +322,7 @@ def _set_environment(args: Sequence[Word], places: Places, found: Found) -> list
 
 def _tmux(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
     if not {each.text for each in args} & {"ls", "list-sessions", "list-windows", "-V"}:
-        found.add("indirect", "makes another terminal do things that cannot be judged")
+        found.add("indirect", "controls another terminal in a way that cannot be judged")
     return []
 
 
@@ -369,7 +371,7 @@ def _runs(pattern: str) -> _Check:
 
     def check(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
         if any(compiled.match(each.text) for each in args):
-            found.add("runs-text", "lets another program run what the command says")
+            found.add("runs-text", "lets another program run parts of the command")
         return []
 
     return check
@@ -422,10 +424,10 @@ def _last_operand(args: Sequence[Word], places: Places, found: Found) -> list[In
 def _make(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
     own = any(re.match(r"^(--eval|-E|(SHELL|MAKEFLAGS|\.SHELLFLAGS)=)", e.text) for e in args)
     if own:
-        found.add("runs-text", "lets another program run what the command says")
+        found.add("runs-text", "lets another program run parts of the command")
     for value in _values(args, "-f", "--file", "--makefile"):
         if value.text == "-" or value.text.startswith(("/dev/", "/proc/")) or value.opaque:
-            found.add("runs-unseen", "runs what another program hands it")
+            found.add("runs-unseen", "runs input from another program")
     return []
 
 
@@ -459,13 +461,13 @@ def _mapfile(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner
 def _evaluated(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
     """Assess ``eval``: its words are shell text."""
     if any(each.opaque for each in args):
-        found.add("unreadable", "cannot be judged: it changes what later words mean")
+        found.add("unreadable", "cannot be judged: it changes the meaning of later words")
     return [" ".join(each.text for each in args)]
 
 
 def _trapped(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
     if any(each.opaque for each in args):
-        found.add("unreadable", "cannot be judged: it changes what later words mean")
+        found.add("unreadable", "cannot be judged: it changes the meaning of later words")
     return [each.text for each in args[:1] if each.text not in {"-", "-l", "-p", "--"}]
 
 
@@ -476,7 +478,7 @@ def _aliased(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner
 def _volumes(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
     if {each.text for each in args} & {"destroy", "rollback", "delete", "--zero-superblock",
                                        "labelclear", "--stop", "--remove", "create"}:  # fmt: skip
-        found.add("destroys", "destroys what cannot be brought back")
+        found.add("destroys", "destroys data that cannot be restored")
     return []
 
 
@@ -556,11 +558,11 @@ def _fetched(
             _named_by_server(args, places, found)
     for word in args:
         if word.text.startswith(_UNUSUAL):
-            found.add("other-machine", "reaches files or machines in an unusual way")
+            found.add("other-machine", "accesses files or machines in an unusual way")
         if _KEEPS_KEYS.match(word.text):
-            found.add("other-machine", "asks the machine's owner for its keys")
+            found.add("other-machine", "requests keys from the cloud provider of this machine")
         if word.opaque:
-            found.add("sends-data", "sends something that is only known later to a server")
+            found.add("sends-data", "sends data that is only known at run time to a server")
     return kinds
 
 

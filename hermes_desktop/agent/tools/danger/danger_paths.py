@@ -96,11 +96,11 @@ def needs_care_to_write(path: str, places: Places) -> str:
     if is_system(path):
         return "it belongs to the system"
     if secret_places.starts_by_itself(path, str(places.user_home)):
-        return "what stands there runs, or is trusted, without asking"
+        return "programs there run, or are trusted, without asking"
     if secret_places.keeps_secrets(path, str(places.user_home)):
-        return "secrets are kept there"
+        return "it contains secrets"
     if _sets_programs_up(path, places):
-        return "programs are set up by what stands there"
+        return "it configures programs"
     return ""
 
 

@@ -85,9 +85,9 @@ def interpreted(program: str, args: Sequence[Word], found: Found) -> list[Inner]
         return _module(args[texts.index("-m") + 1 :], found)
     is_verb = operand is not None and program in {"deno", "bun"} and operand.text == "eval"
     if is_verb or any(_tells_text(_kind(program), each) for each in texts):
-        found.add("runs-text", "runs a program that is written in the command itself")
+        found.add("runs-text", "runs a program that is part of the command")
     elif operand is None or _is_unseen(operand):
-        found.add("runs-unseen", "runs what another program hands it")
+        found.add("runs-unseen", "runs input from another program")
     return []
 
 
@@ -108,11 +108,11 @@ def _shell(
             # Its values may be run as well.
             given = [rest, rest[1:]] if "$" in operand.text else []
             return [operand.text, *given]
-        found.add("runs-text", "runs a program that is written in the command itself")
+        found.add("runs-text", "runs a program that is part of the command")
     elif operand is None or "s" in letters or _is_unseen(operand):
-        found.add("runs-unseen", "runs what another program hands it")
+        found.add("runs-unseen", "runs input from another program")
     elif {"--rcfile", "--init-file"} & set(texts):
-        found.add("hidden-program", "runs another file before")
+        found.add("hidden-program", "runs another file first")
     return []
 
 
@@ -128,7 +128,7 @@ def _module(args: Sequence[Word], found: Found) -> list[Inner]:
         return []
     name, rest = args[0].text, [each.text for each in args[1:]]
     if name in _RUN_MODULES or (name in _TRACES and {"-c", "--command"} & set(rest)):
-        found.add("runs-text", "runs a program that is written in the command itself")
+        found.add("runs-text", "runs a program that is part of the command")
     return [args]
 
 
@@ -172,7 +172,7 @@ _SERVICE_USUAL = re.compile(
 _STARTS_OTHERS = re.compile(
     r"^(--upload-pack|--receive-pack|--exec(=|$)|--open-files-in-pager|--extcmd|--template|ext::)"
 )
-_LOST = "takes back or deletes work that was not kept elsewhere"
+_LOST = "undoes or deletes work that has no other copy"
 _SHOWS = frozenset({"--get", "--list", "-l", "--get-all", "--get-regexp", "get", "list"})
 
 
@@ -188,7 +188,7 @@ def _git(args: Sequence[str], found: Found) -> None:
         value = rest.pop(0) if rest and option in _GIT_VALUES else option.partition("=")[2]
         hidden = option != "-C" and _HIDDEN_SETTING.match(value) and not _SERVICE_USUAL.match(value)
         if option.startswith("--exec-path") or hidden:
-            found.add("hidden-program", "lets git run a program of one's choice")
+            found.add("hidden-program", "lets git run an arbitrary program")
     verb, words = (rest[0] if rest else ""), rest[1:]
     flags = {letter for each in words if re.match(r"^-[A-Za-z]", each) for letter in each[1:]}
     if _loses_work(verb, set(words), flags):
@@ -204,10 +204,10 @@ def _git(args: Sequence[str], found: Found) -> None:
     if verb == "credential":
         found.add("reads-secrets", "works with secrets")
     if _starts_others(verb, words):
-        found.add("hidden-program", "lets git run a program of one's choice")
+        found.add("hidden-program", "lets git run an arbitrary program")
     runs = {"run", "--exec", "-x", "foreach", "--extcmd"}
     if verb in {"bisect", "rebase", "submodule", "difftool", "mergetool"} and runs & set(words):
-        found.add("indirect", "lets git run a program of one's choice")
+        found.add("indirect", "lets git run an arbitrary program")
 
 
 def _starts_others(verb: str, words: Sequence[str]) -> bool:
@@ -261,7 +261,7 @@ def _container(args: Sequence[str], found: Found) -> None:
         "destroy",
         "reset",
     }:
-        found.add("containers", "stops or deletes containers, or what they hold")
+        found.add("containers", "stops or deletes containers or their data")
     joined = " ".join(args)
     if verbs & {"run", "exec", "create", "cp"}:
         mounts = re.search(
@@ -272,11 +272,11 @@ def _container(args: Sequence[str], found: Found) -> None:
         if mounts or re.search(
             r"--privileged|--pid[= ]host|--cap-add|--net(work)?[= ]host", joined
         ):
-            found.add("privileges", "gives a container the rights of the whole machine")
+            found.add("privileges", "gives a container full access to the machine")
         if verbs & {"exec", "cp"}:
-            found.add("indirect", "does things in a container that cannot be judged")
+            found.add("indirect", "runs something in a container that cannot be judged")
     if "push" in words or "login" in verbs:
-        found.add("publishes", "hands something out, or signs in")
+        found.add("publishes", "publishes something, or signs in")
 
 
 def _systemctl(args: Sequence[str], found: Found) -> None:
@@ -348,7 +348,7 @@ def _publisher(args: Sequence[str], found: Found) -> None:
         "adduser",
         "token",
     }:
-        found.add("publishes", "hands something out to the world")
+        found.add("publishes", "publishes something")
     if set(verbs) & {"config"} and "set" in args:
         found.add("hidden-program", "changes how packages are fetched")
 
@@ -402,13 +402,13 @@ _TO_DISKS = frozenset({"shred", "wipe", "wipefs", "blkdiscard", "mkswap", "srm",
                        "truncate", "fallocate", "pv"})  # fmt: skip
 _ALWAYS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("sudo", "doas", "su", "pkexec", "runuser", "gosu", "run0"),
-                    ("privileges", "acts as another user, or with all rights")),
+                    ("privileges", "acts as another user or administrator")),
     **dict.fromkeys(("shred", "wipefs", "blkdiscard", "fdisk", "sfdisk", "gdisk", "parted",
                      "sgdisk", "mkswap", "cryptsetup", "hdparm", "truncate", "srm", "wipe",
                      "badblocks", "lvremove", "vgremove", "pvremove", "lvreduce"),
-                    ("destroys", "destroys what cannot be brought back")),
+                    ("destroys", "destroys data that cannot be restored")),
     **dict.fromkeys(("pkill", "killall", "killall5", "skill", "xkill", "fuser"),
-                    ("kills", "ends programs by their names, perhaps this one")),
+                    ("kills", "ends programs by name, possibly this one")),
     **dict.fromkeys(("mount", "umount", "losetup", "modprobe", "rmmod", "insmod", "swapoff",
                      "swapon", "sysctl", "iptables", "ip6tables", "nft", "ufw", "firewall-cmd",
                      "ifconfig",
@@ -418,15 +418,15 @@ _ALWAYS: Mapping[str, tuple[str, str]] = {
                      "nsenter", "unshare", "hostnamectl", "timedatectl", "loginctl", "nmcli",
                      "route", "kexec", "dpkg-reconfigure", "at", "batch", "systemd-run", "rtcwake",
                      "pm-suspend", "pm-hibernate"),
-                    ("system", "changes how the system works, or what it runs later")),
+                    ("system", "changes how the system works, or what runs later")),
     **dict.fromkeys(("ssh", "scp", "sftp", "rsh", "rlogin", "telnet", "ftp", "lftp", "nc", "ncat",
                      "netcat", "socat", "rclone", "mosh", "sshpass", "ngrok", "cloudflared"),
-                    ("other-machine", "reaches into another machine, or lets one in")),
+                    ("other-machine", "connects to another machine, or lets one in")),
     **dict.fromkeys(("alias", "enable", "hash", "complete", "bind"),
-                    ("unreadable", "cannot be judged: it changes what later words mean")),
+                    ("unreadable", "cannot be judged: it changes the meaning of later words")),
     **dict.fromkeys(("gdb", "lldb", "ed", "ex", "expect", "dbus-send", "gdbus", "busctl", "xdotool",
                      "ydotool", "wtype", "screen", "xdg-open", "open", "gio", "dd", "debugfs"),
-                    ("indirect", "makes other programs do things that cannot be judged")),
+                    ("indirect", "controls other programs in a way that cannot be judged")),
     **dict.fromkeys(("pass", "secret-tool", "keyring", "gpg", "gpg2", "security", "op", "bw",
                      "vault", "printenv", "ssh-add", "ssh-keygen", "kwallet-query",
                      "keepassxc-cli", "gcore", "coredumpctl"),
@@ -486,9 +486,9 @@ def _looks(program: str, args: Sequence[Word], found: Found) -> None:
     if program.startswith("hermes"):
         _hermes(args, found)
     if program == "ps" and _shows_environments([each.text for each in args]):
-        found.add("reads-secrets", "shows what other programs keep in their environment")
+        found.add("reads-secrets", "shows the environment of other programs")
     if program in {"strace", "ltrace"} and any(_ATTACHES.match(each.text) for each in args):
-        found.add("reads-secrets", "looks into another program while it runs")
+        found.add("reads-secrets", "inspects another program while it runs")
 
 
 def _ruins(program: str, args: Sequence[Word], places: Places, found: Found) -> None:

@@ -91,7 +91,7 @@ class Found:
         if why:
             self.add("writes-care", f"writes {target.text[:80]}; {why}")
         elif target.opaque:
-            self.add("writes-unknown", "writes a file whose name is only known later")
+            self.add("writes-unknown", "writes a file whose name is only known at run time")
 
     def all(self) -> tuple[Danger, ...]:
         """Return the findings, the worst first."""
@@ -106,7 +106,7 @@ def changes_what_runs(name: str, value: Word, places: Places, found: Found) -> N
         return
     if not value.opaque and _is_usual(name, value.text):
         return
-    found.add("hidden-program", f"changes {name}, by which other programs run")
+    found.add("hidden-program", f"changes {name}, which other programs use to run commands")
 
 
 def _is_usual(name: str, text: str) -> bool:
@@ -200,7 +200,7 @@ def _is_word(wanted: str, word: Word, *, known: bool) -> bool:
 
 
 def _has_flag(wanted: str, words: Sequence[Word]) -> bool:
-    """Return whether an option is there; letters may be given together or one by one."""
+    """Return whether an option is present; letters may be given together or one by one."""
     if any(fnmatch.fnmatchcase(each.text, wanted) or _is_many(each) for each in words):
         return True
     if not _LETTERS.fullmatch(wanted):

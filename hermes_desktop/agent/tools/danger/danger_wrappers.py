@@ -183,7 +183,7 @@ def _parallel(args: Sequence[Word], found: Found) -> list[Inner]:
     starts = sorted(at for at in _starts("parallel", args) if at < cut)
     if not starts:
         if not items or texts[cut].startswith("::::"):
-            found.add("runs-unseen", "runs what another program hands it")
+            found.add("runs-unseen", "runs input from another program")
         return [*items]
     inner: list[Inner] = []
     for at in starts:

@@ -360,9 +360,11 @@ def _of_lost(lost: LostProcess) -> ProcessInfo:
 
 def _too_many(*, closed: bool) -> BusyError:
     if closed:
-        return BusyError("The program is closing.", "Nothing new is started.", "Start it anew.")
+        return BusyError(
+            "The program is closing.", "Nothing new can be started.", "Start it again."
+        )
     return BusyError(
-        "Too many background processes run.",
-        f"There may be {MOST_PER_CHAT} for a chat and {MOST_TOGETHER} together.",
-        "End one first.",
+        "Too many background processes are running.",
+        f"The limits are {MOST_PER_CHAT} per chat and {MOST_TOGETHER} in total.",
+        "End one of them first.",
     )

@@ -131,13 +131,13 @@ class TelegramAdapter(PlatformAdapter):
             await api.drop_webhook()
         except RefusalError as error:
             is_final = error.code in UNKNOWN_TOKEN
-            words = f"Telegram does not take the token: {error.words}." if is_final else str(error)
+            words = f"Telegram rejected the token: {error.words}." if is_final else str(error)
             self.set_fatal_error(
                 "bad_token" if is_final else "refused", words, retryable=not is_final
             )
             return False
         except (NotSentError, UncertainError) as error:
-            raise ConnectionError(f"Telegram does not answer: {error}") from None
+            raise ConnectionError(f"Telegram does not respond: {error}") from None
         poller = Poller(api, self._options.poll_s, self._hand_over, self.heard)
         failure = await poller.first_answer()
         if failure is not None:
@@ -179,7 +179,7 @@ class TelegramAdapter(PlatformAdapter):
             failure = await poller.run()
         except Exception:  # a bug here must not silence the bot permanently
             log.exception("Asking Telegram for messages failed")
-            self.set_fatal_error("error", "Asking for messages failed.", retryable=True)
+            self.set_fatal_error("error", "Fetching messages failed.", retryable=True)
             return
         self._fail(failure)
 

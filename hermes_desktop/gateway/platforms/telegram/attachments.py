@@ -32,7 +32,7 @@ _NAMES = {
     "photo": "A picture",
     "document": "A file",
     "voice": "A voice message",
-    "audio": "A piece of music",
+    "audio": "An audio file",
     "video": "A video",
     "animation": "An animation",
 }
@@ -51,14 +51,13 @@ async def fetched(
     for each in files:
         if each.kind not in _FETCHED:
             words.append(
-                f"[{_named(each)} came with this message; it cannot be listened to or "
-                "looked at here.]"
+                f"[{_named(each)} came with this message; it cannot be played or viewed here.]"
             )
             continue
         if each.size is not None and each.size > most:
             words.append(
-                f"[{_named(each)} came with this message and was not fetched: it is "
-                f"larger than {most / 1e6:.3g} MB.]"
+                f"[{_named(each)} came with this message but was not fetched: it is larger "
+                f"than {most / 1e6:.3g} MB.]"
             )
             continue
         try:
@@ -67,7 +66,7 @@ async def fetched(
         except (RefusalError, OSError) as error:
             log.warning("A file that came with a message could not be had: %s", error)
             words.append(
-                f"[{_named(each)} came with this message and could not be fetched: {_why(error)}.]"
+                f"[{_named(each)} came with this message but could not be fetched: {_why(error)}.]"
             )
             continue
         paths.append(str(path))

@@ -36,7 +36,7 @@ def unread_kind(raw: Mapping[str, Any]) -> str:
     """Return a text for an otherwise unreadable message; "" for an event without a sender."""
     found = [key for key, value in raw.items() if value and not _AROUND.match(key)]
     kinds = [key.replace("_", " ") for key in found if not _EVENT.match(key)]
-    return f"[Something that cannot be read here: {', '.join(sorted(kinds))}]" if kinds else ""
+    return f"[Content that cannot be read here: {', '.join(sorted(kinds))}]" if kinds else ""
 
 
 Raw = Mapping[str, Any]

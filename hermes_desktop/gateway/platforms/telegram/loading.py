@@ -54,8 +54,8 @@ def load_api(token: str, options: TelegramOptions) -> "TelegramApi":
     """
     if not _TOKEN.fullmatch(token):
         raise ConfigError(
-            "This is no token of a Telegram bot.",
-            "It is a number, a colon and letters, without blanks.",
+            "This is not a Telegram bot token.",
+            "A token consists of a number, a colon and letters, without spaces.",
             "Copy it from @BotFather again.",
         )
     _look_at(options)
@@ -66,16 +66,16 @@ def load_api(token: str, options: TelegramOptions) -> "TelegramApi":
         raise ConfigError(error.title, error.detail, error.hint) from None
     except module.BAD_ADDRESS as error:
         raise ConfigError(
-            "Telegram's proxy makes no sense.", type(error).__name__, "Look at its address."
+            "The proxy for Telegram is not valid.", type(error).__name__, "Check its address."
         ) from None
     return api
 
 
 def _look_at(options: TelegramOptions) -> None:
     if not options.base_url.startswith(("http://", "https://")):
-        hint = "It is like https://api.telegram.org/bot."
-        raise ConfigError("The address of Telegram's server is none.", "", hint)
+        hint = "Use an address such as https://api.telegram.org/bot."
+        raise ConfigError("The address of the Telegram server is not valid.", "", hint)
     scheme = (options.proxy or "http://").partition("://")[0]
     if scheme not in {"http", "https"}:
-        hint = "Give it as http://host:port."
-        raise ConfigError("Telegram is reached through HTTP proxies only.", "", hint)
+        hint = "Use the form http://host:port."
+        raise ConfigError("Telegram supports HTTP proxies only.", "", hint)

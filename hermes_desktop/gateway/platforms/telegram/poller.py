@@ -204,20 +204,20 @@ class Poller:
         """Return what an error means; None: poll again."""
         code = error.code if isinstance(error, RefusalError) else 0
         if code in UNKNOWN_TOKEN:
-            return Failure(
-                "bad_token", f"Telegram does not take the token: {error}.", retryable=False
-            )
+            return Failure("bad_token", f"Telegram rejected the token: {error}.", retryable=False)
         if code == _TOO_MANY:
             wait = _wait_after(error, troubles)
             if wait <= _LONGEST_WAIT_S:
                 return None
-            return Failure("rate_limited", f"Telegram wants to be left for {wait:.0f} s: {error}.")
+            return Failure("rate_limited", f"Telegram requires a pause of {wait:.0f} s: {error}.")
         log.info("Telegram was asked in vain: %s", error)
         if troubles + 1 < _TRIES:
             return None
         if code == CONFLICT:
-            return Failure("conflict", f"Another program asks for this bot's messages: {error}.")
-        return Failure("connection_lost", str(error) or "Telegram does not answer.")
+            return Failure(
+                "conflict", f"Another program fetches the messages of this bot: {error}."
+            )
+        return Failure("connection_lost", str(error) or "Telegram does not respond.")
 
     def _forget(self) -> None:
         """Drop the acknowledged position: the server may be another one by now."""

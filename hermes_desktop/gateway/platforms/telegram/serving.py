@@ -38,7 +38,7 @@ async def check(config: PlatformConfig, make_api: ApiMaker = load_api) -> CheckR
     token = (config.token or "").strip()
     if not token:
         return CheckResult(
-            "misconfigured", words="There is no token.", hint="Ask @BotFather for one."
+            "misconfigured", words="There is no token.", hint="Get one from @BotFather."
         )
     worker = WorkerThreads("telegram-check")
     try:

@@ -109,7 +109,7 @@ def lock_reason(view: SettingView) -> str:
     """Return why this setting cannot be changed although the home can; "" if it can."""
     if view.option.variable_wins and view.source in {"environment", ".env"}:
         where = _variable_place(view)
-        return f"{view.place} in {where} overrides what is set here. Remove it there first."
+        return f"{view.place} in {where} overrides this setting. Remove it there first."
     return ""
 
 
@@ -119,8 +119,8 @@ def origin_words(view: SettingView) -> str:
         line = f", line {view.line}" if view.line else ""
         stored = " ".join(str(view.stored).split())[:40]
         return (
-            f"The file holds “{stored}”{line}, which is not valid: {plain(view.problem)} "
-            f"Until then {value_words(view.option, view.value)} is used."
+            f"The file contains “{stored}”{line}, which is not valid: {plain(view.problem)} "
+            f"Until you correct it, {value_words(view.option, view.value)} is used."
         )
     if view.source == "config.yaml":
         elsewhere = f" ({view.place})" if view.place != view.key else ""
@@ -166,9 +166,7 @@ def pending_words(view: SettingView, edit: Edit) -> str:
 def conflict_words(view: SettingView, edit: Edit) -> str:
     """Return a note on a setting that was changed both here and elsewhere."""
     theirs = value_words(view.option, view.value)
-    return (
-        f"Meanwhile this was changed elsewhere to “{theirs}”. You want “{mine_words(view, edit)}”."
-    )
+    return f"It was changed elsewhere to “{theirs}”. Your change: “{mine_words(view, edit)}”."
 
 
 def mine_words(view: SettingView, edit: Edit) -> str:

@@ -125,8 +125,8 @@ class HomeChannelRow(QWidget):
         self.line.setText(found.chat_id)
         self._settle()
         if found.chat_id:
-            words = self.tr("Messages from {name} that are not replies now go there.")
+            words = self.tr("{name} messages that are not replies now go to that chat.")
         else:
-            words = self.tr("Messages from {name} that are not replies now go nowhere.")
+            words = self.tr("{name} messages that are not replies are no longer sent.")
         action = self.tr("Undo") if undo and before != chat_id else ""
         self.said.say("ok", words.format(name=self._facts.title), action=action)

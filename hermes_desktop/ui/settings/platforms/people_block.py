@@ -61,7 +61,7 @@ class SendersBlock(QWidget):
         self.people_title = SecondaryLabel(theme, self.tr("Approved people"))
         self.people = SenderList(
             (Offer(self.tr("Revoke…"), self.tr("Revoke {name}"), self._revoke),),
-            verb=self.tr("let in"), one_platform=True, nothing="", theme=theme,
+            verb=self.tr("approved"), one_platform=True, nothing="", theme=theme,
         )  # fmt: skip
         self._arrange()
         self.said.acted.connect(self._take_back)
@@ -129,7 +129,7 @@ class SendersBlock(QWidget):
             "assistant."
         ).format(ids=facts.ids)
         if facts.id_sample:
-            words += self.tr(" An id looks like {sample}.").format(sample=facts.id_sample)
+            words += self.tr(" An ID looks like {sample}.").format(sample=facts.id_sample)
         if facts.find_id:
             words += f" {facts.find_id}"
         self.about.setText(words)
@@ -175,7 +175,7 @@ class SendersBlock(QWidget):
 
     def _deny(self, person: Person) -> None:
         pairing = self._context.services.pairing
-        words = self.tr("Access denied for {name}. They can ask again.")
+        words = self.tr("Access denied for {name}. They can request it again.")
         self._start(pairing.deny(person.platform, person.entry_id), person, words, None)
 
     def _revoke(self, person: Person) -> None:

@@ -77,7 +77,7 @@ class CheckRow(QWidget):
         self.button.setEnabled((has_token or pasted) and self._task is None)
         words = ""
         if pasted:
-            words = self.tr("Tests what you pasted without storing it.")
+            words = self.tr("Tests the pasted value without storing it.")
         elif not has_token and not unknown:
             words = self.tr("There is no token to test yet.")
         self.hint.setText(words)
@@ -87,7 +87,7 @@ class CheckRow(QWidget):
         if self._task is None:
             self.answer.clear()
             self.button.setEnabled(False)
-            self.waiting.begin(self.tr("Asking {name}").format(name=self._facts.title))
+            self.waiting.begin(self.tr("Contacting {name}").format(name=self._facts.title))
             self._task = self._context.slots.start(
                 self._ask(secrets, changes), doing=self.tr("Testing a connection")
             )

@@ -54,11 +54,11 @@ def health_line(
     if health is not None and status.state != "stopped":
         heard = last_contact_text(health, now) if health.state in {"connected", "silent"} else ""
         tried = next_retry_text(health, now)
-        later = f"next try {tried}" if tried else ""
+        later = f"next attempt {tried}" if tried else ""
         words = " · ".join(filter(None, (state_words(health), heard, later)))
         return state_shape(health), words, plain(explained(health))
     if not on:
-        return "stopped", "Switched off", ""
+        return "stopped", "Turned off", ""
     return _without_health(status, served=served)
 
 
@@ -81,11 +81,15 @@ def trouble_level(name: str, status: GatewayStatusChanged, shape: str) -> Level 
 def _without_health(status: GatewayStatusChanged, *, served: bool) -> tuple[str, str, str]:
     """Return the state of an enabled platform that the gateway does not report on."""
     if not served:
-        return "stopped", "Not in this version", ""
+        return "stopped", "Not supported", ""
     if status.state == "attached":
-        return "attached", "Another gateway runs", "It does not say how this platform is."
+        return (
+            "attached",
+            "Another gateway is running",
+            "It does not report the state of this platform.",
+        )
     if serves(status):
-        return "connecting", "Not connected yet", "It is connected when the gateway is restarted."
+        return "connecting", "Not connected yet", "Restart the gateway to connect it."
     return "stopped", "Gateway stopped", ""
 
 
@@ -95,14 +99,14 @@ def check_text(answer: CheckResult, facts: PlatformFacts) -> tuple[Level, str]:
     said = plain(answer.words)
     hint = plain(answer.hint)
     if answer.kind == "ok":
-        who = f" It knows the bot as {answer.name}." if answer.name else ""
+        who = f" The bot is {answer.name}." if answer.name else ""
         return "ok", f"{title} accepts the token.{who}{_also(said)}"
     if answer.kind == "refused":
         hint = hint or "Paste a new one, or remove it."
-        return "error", f"{title} refused the token. It answered: {_closed(said)} {hint}"
+        return "error", f"{title} rejected the token. It answered: {_closed(said)} {hint}"
     if answer.kind == "unreachable":
-        words = f"{title} could not be asked: {_closed(said)} Whether the token is right is not"
-        return "warning", f"{words} known.{_also(hint)}"
+        words = f"{title} could not be reached: {_closed(said)} The token was not"
+        return "warning", f"{words} checked.{_also(hint)}"
     return "error", f"{_closed(said)}{_also(hint)}"
 
 

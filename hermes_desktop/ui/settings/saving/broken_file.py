@@ -60,7 +60,7 @@ class ParseErrorNotice(QWidget):
     def show_error(self, error: HermesError) -> None:
         """Show the error, and the lines around it as soon as they are read."""
         self.title.setText(error.title)
-        kept = self.tr("Until then, settings cannot be changed here.")
+        kept = self.tr("Until it is corrected, settings cannot be changed here.")
         detail = error.detail.removeprefix(f"{self._file}, ")  # the title names the file
         detail = capitalized(detail)
         self.detail.setText(plain(" ".join(filter(None, (detail, error.hint, kept)))))

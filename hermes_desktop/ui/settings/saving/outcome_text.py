@@ -36,7 +36,7 @@ def detail_words(applied: Applied, views: Mapping[str, SettingView]) -> list[str
 
 def _details(applied: Applied, views: Mapping[str, SettingView]) -> Iterator[str]:
     if applied.at_once:
-        yield f"In force now: {names(applied.at_once, views)}."
+        yield f"In effect now: {names(applied.at_once, views)}."
     for outcome in applied.reconnected:
         yield _outcome_words(outcome)
     if applied.after_restart:

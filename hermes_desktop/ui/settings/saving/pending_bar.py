@@ -75,7 +75,7 @@ class PendingBar(QWidget):
             found.append(self.tr("1 token") if one else self.tr("{n} tokens").format(n=tokens))
         words = " · ".join(found)
         if faulty:
-            words += self.tr(" · {n} to check first").format(n=faulty)
+            words += self.tr(" · {n} to correct first").format(n=faulty)
         self.words.setText(words)
         if not count:
             self._give_focus_up()

@@ -132,7 +132,7 @@ class SecretCommands(QObject):
     async def _move(self, view: SecretView) -> None:
         places = [place for place in view.places if place.where in MOVED]
         name = label_words(view)
-        facts = [self.tr("It is read back from the keyring before it is removed there.")]
+        facts = [self.tr("It is removed from there once it is stored in the keyring.")]
         if any(place.where != "plain file" for place in places):
             facts.append(HERMES_LOSES_IT)
         if any(place.where == "config.yaml" for place in places):
@@ -158,13 +158,13 @@ class SecretCommands(QObject):
         there = next((place for place in view.places if place.where == ".env"), None)
         facts = [
             self.tr("Any program that can read this file can read the token, including “hermes”."),
-            self.tr("It is removed from the keyring after it is read back from .env."),
+            self.tr("It is removed from the keyring once it is stored in .env."),
         ]
         if there is not None:
             facts.insert(0, self.tr("The current value in .env is overwritten."))
-        title = self.tr("Write the {name} into .env?").format(name=name)
+        title = self.tr("Move the {name} to .env?").format(name=name)
         if not await self._agreed(
-            title, self.tr("Write into .env"), facts, [there] if there is not None else []
+            title, self.tr("Move to .env"), facts, [there] if there is not None else []
         ):
             return
         words = self.tr("The {name} was moved from the keyring to .env.")
@@ -180,7 +180,7 @@ class SecretCommands(QObject):
         title = self.tr("Remove the {name}?").format(name=name)
         action = self.tr("Remove it")
         if use_env:
-            title = self.tr("Use the {name} of .env?").format(name=name)
+            title = self.tr("Use the {name} from .env?").format(name=name)
             action = self.tr("Use the one in .env")
         facts = [left_after_removal(view)]
         if use_env:

@@ -178,7 +178,7 @@ class SecretField(QWidget):
             "end": self.tr("Show last characters"),
             "move": self.tr("Move to the keyring…"),
             "use_env": self.tr("Use the one in .env…"),
-            "overwrite_env": self.tr("Write this one into .env…"),
+            "overwrite_env": self.tr("Move this one to .env…"),
             "move_back": self.tr("Move to .env…"),
             "remove": self.tr("Remove…"),
             "elsewhere": "",

@@ -87,7 +87,7 @@ class SecretFieldController(QObject):
         after = before if kept else self.tr("Nothing was stored.")
         said = plain(str(error))
         if isinstance(error, RefusedByPlatformError) and key in SECRETS:
-            said = self.tr("{name} refused it. It answered: {words}").format(
+            said = self.tr("{name} rejected it. It answered: {words}").format(
                 name=source_name(SECRETS[key].platform), words=plain(error.detail)
             )
             after = self.tr("{after} Copy it again, or create a new one.").format(after=after)

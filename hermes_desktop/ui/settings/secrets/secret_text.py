@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from hermes_desktop.settings.secrets import ReadState
 
 HERMES_LOSES_IT = (
-    "“hermes gateway run” and the other commands of “hermes” no longer find it: they look in the "
-    "environment and in .env only. “Move to .env…” undoes it."
+    "“hermes” commands, including “hermes gateway run”, no longer find it: they only look in "
+    "the environment and in .env. To undo this, use “Move to .env…”."
 )
 PLAIN_WORDS = (
-    "It then stands in the file plain-secrets.json of this home. Only you may read that file, but "
-    "it is not encrypted: whoever copies it has the token."
+    "It is stored in the file plain-secrets.json in this home. Only you can read that file, "
+    "but it is not encrypted: anyone who copies it has the token."
 )
 _NO_KEYRING = (
     "This desktop has no keyring. Start one (gnome-keyring, KWallet, KeePassXC), or keep the "
@@ -38,9 +38,9 @@ _SILENT = "The keyring does not answer. It may be waiting for its password in an
 STATE_WORDS: Mapping[ReadState, tuple[str, str]] = {
     "stored": ("Works", "The keyring of this desktop keeps secrets encrypted."),
     "not stored": ("Not stored", ""),
-    "missing": ("Gone", "It was put into the keyring and is no longer there. Paste it again."),
-    "damaged": ("Damaged", "Only a part of it is still in the keyring. Paste it again."),
-    "locked": ("Locked", "The keyring is locked. Unlock it to use what it contains."),
+    "missing": ("Missing", "It was stored in the keyring but is no longer there. Paste it again."),
+    "damaged": ("Damaged", "Only part of it is still in the keyring. Paste it again."),
+    "locked": ("Locked", "The keyring is locked. Unlock it to use its secrets."),
     "no keyring": ("No keyring", _NO_KEYRING),
     "no keyring yet": ("No keyring yet", _NO_KEYRING_YET),
     "not answering": ("Not answering", _SILENT),
@@ -98,14 +98,14 @@ def conflict_words(view: SecretView | None) -> str:
         return ""
     stored = [place for place in view.places if place.state == "stored"]
     places = listed([where_words(place, show_end=True) for place in stored])
-    words = f"Two places differ: {places}."
+    words = f"Two places hold different values: {places}."
     if len(stored) > 2:  # noqa: PLR2004 - more than a pair
-        words = f"{len(stored)} places differ: {places}."
+        words = f"{len(stored)} places hold different values: {places}."
     words += f" Hermes Desktop uses the one in {_WHERE[stored[0].where]}"
     theirs = next((place.where for place in stored if place.where in {"environment", ".env"}), None)
     hermes = next((place.where for place in stored if place.where == ".env"), theirs)
     if hermes is not None and hermes != stored[0].where:
-        return f"{words}; “hermes” takes {_WHERE[hermes]} first."
+        return f"{words}; “hermes” uses the one in {_WHERE[hermes]}."
     return f"{words}."
 
 
@@ -126,7 +126,7 @@ def spoken_state(view: SecretView | None) -> str:
     if first.state != "stored":
         return STATE_WORDS[first.state][0]
     if view.differ:
-        return "Places differ"
+        return "Values differ"
     return "Not encrypted" if counts is not None and counts.where == "plain file" else "Stored"
 
 
@@ -139,7 +139,7 @@ def used_by(view: SecretView) -> str:
     """Return what a secret is used by."""
     if view.platform:
         return source_name(view.platform)
-    return "Models" if view.label else "Not known here"
+    return "Models" if view.label else "Unknown"
 
 
 def movable(view: SecretView | None) -> bool:
@@ -183,8 +183,8 @@ def left_after_removal(view: SecretView) -> str:
     ]
     if left:
         return f"Then the one in {_WHERE[left[0].where]} is used."
-    what = source_name(view.platform) if view.platform else "What uses it"
-    return f"It is then nowhere; {what} cannot log in without it."
+    what = source_name(view.platform) if view.platform else "programs that use it"
+    return f"It is then stored nowhere, and {what} cannot log in without it."
 
 
 def _kept_and_not_had(view: SecretView, first: SecretPlace, *, show_end: bool) -> str:

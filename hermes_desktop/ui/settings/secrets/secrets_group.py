@@ -381,5 +381,7 @@ def _facts(view: SecretView) -> SecretFacts:
             shape=found.shape,
             looks=found.looks,
         )
-    about = "" if view.label else "It is in the keyring or in .env; nothing here asks for it."
+    about = (
+        "" if view.label else "It is stored in the keyring or in .env, but no setting here uses it."
+    )
     return SecretFacts(view.name, label_words(view), about, kind="password")

@@ -242,7 +242,7 @@ _SPOKEN = {
     "ok": "succeeded",
     "failed": "failed",
     "running": "is running",
-    "asked": "waits for your answer",
+    "asked": "waiting for your answer",
     "": "without a result",
 }
 

@@ -75,7 +75,7 @@ def test_nobody_there() -> None:
     with refused_address() as url:
         answer = _checked(url)
     assert answer.kind == "unreachable"
-    assert "connection refused" in answer.words
+    assert "server refused the connection" in answer.words
 
 
 def test_one_that_is_busy() -> None:

@@ -316,7 +316,7 @@ def test_the_key_is_refused(server: ModelServer, status: int) -> None:
 def test_a_key_is_wanted(server: ModelServer) -> None:
     server.script(fake.error(401, "No auth."))
     error = failure(server.base_url, ModelRefusedError, key=None)
-    assert "wants a key" in error.title
+    assert "requires a key" in error.title
 
 
 def test_no_such_model(server: ModelServer) -> None:

@@ -160,7 +160,7 @@ def test_the_person_is_told_of_a_wait_by_seconds_and_by_date() -> None:
             events = _run(_provider(server, clock=clock))
         notes = [event for event in events if isinstance(event, CallNote)]
         assert notes[0].text.startswith(f"{server.host} asks to wait ")
-        assert "trying again at " in notes[0].text
+        assert "retrying at " in notes[0].text
         assert notes[1] == CallNote("")
         assert events[-2] == TextDelta("now")
 
@@ -262,4 +262,4 @@ def test_a_tool_call_that_the_server_cannot_read() -> None:
         server.script(*[fake.error(500, said)] * 3)
         with pytest.raises(ModelRefusedError) as caught:
             _run(_provider(server))
-    assert "could not read what its model wrote" in caught.value.title
+    assert "could not read the output of its model" in caught.value.title

@@ -7,12 +7,12 @@ from contextlib import ExitStack
 import pytest
 
 from hermes_desktop.agent.providers.base import Retries
-from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
-from hermes_desktop.agent.providers.standing_by import (
+from hermes_desktop.agent.providers.fallback import (
     LEFT_ALONE_LONG_S,
     LEFT_ALONE_S,
     FallbackProvider,
 )
+from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.types import (
     CallNote,
     ChatRequest,
@@ -129,7 +129,7 @@ def test_nobody_answers(servers: list[ModelServer]) -> None:
         _run(both)
     assert both.choice.model == "first"
     assert caught.value.reason == "auth"
-    assert "standing by did not answer either" in caught.value.detail
+    assert "fallback model did not answer either" in caught.value.detail
 
 
 @pytest.mark.parametrize(
@@ -157,12 +157,12 @@ def test_what_one_refuses_is_about_that_one(servers: list[ModelServer]) -> None:
         _run(both)
     assert both.choice.model == "second"
     (note,) = _notes(_run(both))
-    assert note == "second (second) answers: first refused the key."
+    assert note == "second (second) answers: first rejected the key."
 
 
 def test_half_a_reply_is_not_begun_anew_by_another(servers: list[ModelServer]) -> None:
     servers[0].script(fake.cut_after("one two three", 2))
-    with pytest.raises(Exception, match="broke off"):
+    with pytest.raises(Exception, match="was interrupted"):
         _run(_both(servers, MovableClock()))
     assert not servers[1].requests
 

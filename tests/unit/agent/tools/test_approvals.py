@@ -52,7 +52,7 @@ def test_once_is_once(stage: ToolStage) -> None:
     assert len(stage.asked) == 2
     request = stage.asked[0]
     assert (request.text, request.where) == ("rm -rf build", str(stage.cwd))
-    assert request.why == ("It deletes folders with everything in them.",)
+    assert request.why == ("It deletes folders with all their contents.",)
     assert request.choices == ("once", "session", "always", "deny")
 
 

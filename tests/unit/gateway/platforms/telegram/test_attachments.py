@@ -70,7 +70,7 @@ async def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
         worker.close()
     lines = found.text.split("\n")
     assert lines[0] == "look"
-    assert "A file “x).txt” came with this message and could not be fetched" in lines[1]
+    assert "A file “x).txt” came with this message but could not be fetched" in lines[1]
     assert "larger than 1 MB" in lines[2]
     assert lines[3].startswith("[A voice message of 3 s came with this message")
     assert [Path(each).read_bytes() for each in found.media_urls] == [b"p"]

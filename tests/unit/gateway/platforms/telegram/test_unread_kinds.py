@@ -15,11 +15,11 @@ AROUND: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"story": {"id": 1}}, "[Something that cannot be read here: story]"),
-        ({"paid_media": {}, "game": {"title": "x"}}, "[Something that cannot be read here: game]"),
-        ({"a_kind_of_2031": {"x": 1}}, "[Something that cannot be read here: a kind of 2031]"),
-        ({"checklist": {"title": "x"}}, "[Something that cannot be read here: checklist]"),
-        ({"giveaway": {"winner_count": 1}}, "[Something that cannot be read here: giveaway]"),
+        ({"story": {"id": 1}}, "[Content that cannot be read here: story]"),
+        ({"paid_media": {}, "game": {"title": "x"}}, "[Content that cannot be read here: game]"),
+        ({"a_kind_of_2031": {"x": 1}}, "[Content that cannot be read here: a kind of 2031]"),
+        ({"checklist": {"title": "x"}}, "[Content that cannot be read here: checklist]"),
+        ({"giveaway": {"winner_count": 1}}, "[Content that cannot be read here: giveaway]"),
         ({"pinned_message": {"message_id": 1}}, ""),
         ({"new_chat_members": [{"id": 1}]}, ""),
         ({"group_chat_created": True}, ""),

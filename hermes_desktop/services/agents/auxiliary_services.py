@@ -19,7 +19,7 @@ from hermes_desktop.state.conversations.session_prompts import SessionPrompts
 
 
 @dataclass(frozen=True, slots=True)
-class CareSettings:
+class AuxiliarySettings:
     """The settings of the auxiliary services.
 
     Attributes:
@@ -33,7 +33,7 @@ class CareSettings:
     names: ModelChoice | None = None
 
     @classmethod
-    def read(cls, config: Mapping[str, Any], lookup: Lookup) -> "CareSettings":
+    def read(cls, config: Mapping[str, Any], lookup: Lookup) -> "AuxiliarySettings":
         """Read the settings; invalid values are logged and count as not set."""
         return cls(
             CompressionSettings.from_mapping(config),
@@ -62,7 +62,7 @@ class AuxiliaryServices:
     windows: ContextWindows
     provider: Callable[[ModelChoice], ChatProvider]
 
-    def context(self, settings: CareSettings, answering: ChatProvider) -> Compactor:
+    def context(self, settings: AuxiliarySettings, answering: ChatProvider) -> Compactor:
         """Return the compaction service for the conversations of one model."""
         summaries = settings.summaries
         return Compactor(
@@ -75,11 +75,11 @@ class AuxiliaryServices:
             auxiliary=self.provider(summaries) if summaries is not None else None,
         )
 
-    def room(self, settings: CareSettings, answering: ChatProvider) -> ContextLimiter:
+    def room(self, settings: AuxiliarySettings, answering: ChatProvider) -> ContextLimiter:
         """Return the compaction for the turns of one agent."""
         return ContextLimiter(self.context(settings, answering), self.db)
 
-    def titles(self, settings: CareSettings, choice: ModelChoice) -> TitleWriter | None:
+    def titles(self, settings: AuxiliarySettings, choice: ModelChoice) -> TitleWriter | None:
         """Return the title writer of one agent; None for scripted answers or disabled titles."""
         if choice.kind == "offline" or not settings.titles.enabled:
             return None

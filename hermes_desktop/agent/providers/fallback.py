@@ -134,7 +134,7 @@ class FallbackProvider:
 
     def _all_failed(self, error: ProviderError) -> ProviderError:
         count = len(self._providers) - 1
-        others = "The one standing by" if count == 1 else f"The {count} standing by"
+        others = "The fallback model" if count == 1 else f"The {count} fallback models"
         error.detail = f"{error.detail} {others} did not answer either."
         return error
 
