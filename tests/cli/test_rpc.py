@@ -457,7 +457,8 @@ def test_commands_are_done(rpc: RpcProcess, db: SessionDB) -> None:
 
 def test_commands_are_listed_and_completed(rpc: RpcProcess) -> None:
     catalog = rpc.call("commands.catalog")
-    assert ["/undo", "Take back the last messages (usage: /undo [how many])"] in catalog["pairs"]
+    words = "Take back the last messages and, in chats, what they changed in files"
+    assert ["/undo", f"{words} (usage: /undo [how many | restore])"] in catalog["pairs"]
     assert catalog["canon"]["/fork"] == "/branch"
     assert rpc.call("command.resolve", name="/FORK")["canonical"] == "branch"
     found = rpc.call("complete.slash", text="/ti")

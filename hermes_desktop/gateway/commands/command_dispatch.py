@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.commands.context import CommandContext, CommandReply, ProgramFacts
-from hermes_desktop.commands.handlers import run_command
+from hermes_desktop.commands.handlers import error_text, preview_command, run_command
 from hermes_desktop.commands.parsing import TypedCommand, parse_command
 from hermes_desktop.commands.quick_commands import QuickRunner
 from hermes_desktop.commands.registry import CommandDef, resolve_command
@@ -123,8 +123,9 @@ class CommandDispatch:
         reply = self._refusal(command, source, session_key, typed.prefix)
         if reply is None:
             command, typed, reply = await self._let_hooks_see(command, typed, source, session_key)
-        if reply is None and command.destructive and await self._is_asked(session_key):
-            reply = self._ask(command, typed, source, session_key)
+        removes = command.destructive and typed.args.lower() not in command.unasked
+        if reply is None and removes and await self._is_asked(session_key):
+            reply = await self._ask(command, typed, event, source, session_key)
         if reply is None:
             reply = await self._do(command, typed.args, event, source, session_key)
         return reply
@@ -215,10 +216,26 @@ class CommandDispatch:
             if self._runner._draining:  # noqa: SLF001 - the runner's own part
                 return CommandReply(str(closing()))
             return await self._added.run(command.name, args)
+        context = self._context(args, event, source, session_key)
+        if context is None:
+            return CommandReply("There is no session database.")
+        try:
+            return await run_command(command, context)
+        except Exception as error:  # a bug, but the sender still gets a reply
+            log.exception("The command %s failed", command.name)
+            return CommandReply(
+                "Something went wrong inside Hermes Desktop "
+                f"({type(error).__name__}). The log says more."
+            )
+
+    def _context(
+        self, args: str, event: MessageEvent, source: SessionSource, session_key: str
+    ) -> CommandContext | None:
+        """Return the context of a command; None without a database."""
         session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
         if session_db is None:
-            return CommandReply("There is no session database.")
-        home = self._facts.home
+            return None
+        home, prefix = self._facts.home, self._prefix(source)
         host = RunnerHost(
             self._runner,
             event,
@@ -227,7 +244,7 @@ class CommandDispatch:
             platforms=self._platforms,
             env_file=home / ".env" if home is not None else None,
         )
-        context = CommandContext(
+        return CommandContext(
             args=args,
             sender=host.sender(prefix),
             host=host,
@@ -239,14 +256,6 @@ class CommandDispatch:
             added=self._added.definitions(),
             aside=_on_own_thread,
         )
-        try:
-            return await run_command(command, context)
-        except Exception as error:  # a bug, but the sender still gets a reply
-            log.exception("The command %s failed", command.name)
-            return CommandReply(
-                "Something went wrong inside Hermes Desktop "
-                f"({type(error).__name__}). The log says more."
-            )
 
     def _remembered(self, session_key: str) -> list[str]:
         """Return the numbered list that a chat was last shown."""
@@ -273,9 +282,19 @@ class CommandDispatch:
             return True
         return row is not None and bool(row["message_count"])
 
-    def _ask(
-        self, command: CommandDef, typed: TypedCommand, source: SessionSource, session_key: str
+    async def _ask(
+        self,
+        command: CommandDef,
+        typed: TypedCommand,
+        event: MessageEvent,
+        source: SessionSource,
+        session_key: str,
     ) -> CommandReply:
+        context = self._context(typed.args, event, source, session_key)
+        try:
+            preview = "" if context is None else await preview_command(command, context)
+        except HermesError as error:
+            return CommandReply(error_text(error, in_window=source.platform is Platform.DESKTOP))
         now = self._runner.state.clock.monotonic()
         self._questions[session_key] = _Question(command, typed.args, source.user_id, now)
         lost = (
@@ -283,9 +302,9 @@ class CommandDispatch:
             if command.name == "new"
             else "What was said last is taken out of the session."
         )
-        return CommandReply(
-            f"{typed.prefix}{command.name}: {lost} Is that meant? Answer once, always or cancel."
-        )
+        asked = "Is that meant? Answer once, always or cancel."
+        words = (lost, preview, asked) if preview else (f"{lost} {asked}",)
+        return CommandReply(f"{typed.prefix}{command.name}: " + "\n".join(words))
 
     def _answered_question(
         self, text: str, source: SessionSource, session_key: str

@@ -12,7 +12,7 @@ from hermes_desktop import __version__
 from hermes_desktop.ui.widgets.control_corrections import remove_icons
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16, SPACE_24
 
-FOR_SESSIONS = frozenset({"rename", "archive", "delete"})
+FOR_SESSIONS = frozenset({"rename", "archive", "delete", "undo_turn"})
 """Actions on a session, available only while sessions are visible."""
 
 
@@ -47,6 +47,7 @@ KEYS = (
     Key("F2", "Rename the session", "rename"),
     Key("Ctrl+E", "Archive the session, or bring it back", "archive"),
     Key("Del", "Delete the selected sessions", "delete"),
+    Key("Ctrl+Alt+Z", "Undo the last turn, files included", "undo_turn"),
     Key("Ctrl+Z", "Undo the last delete or archiving", "undo"),
     Key("F5", "Read the history again", "refresh"),
     Key("1", "Give the first answer while the assistant asks; 2 the second, and so on"),
