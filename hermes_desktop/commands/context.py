@@ -238,6 +238,43 @@ class CommandHost(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class UndoneTurns:
+    """What undoing turns did.
+
+    Attributes:
+        turns: The number of turns.
+        rows: The number of messages that were taken back.
+        text: The first of them.
+        notes: What happened to files, as sentences.
+    """
+
+    turns: int
+    rows: int
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+class TurnUndo(Protocol):
+    """Undoes turns, and the files that they changed. Blocking; any thread.
+
+    All methods may raise :class:`HermesError`. The caller keeps turns out of the session while one
+    of them changes something.
+    """
+
+    def preview(self, session_id: str, turns: int) -> str:
+        """Return what undoing would do to files, with the difference; "" for nothing."""
+        ...
+
+    def undo(self, session_id: str, turns: int) -> UndoneTurns | None:
+        """Undo the last turns; None when there are none."""
+        ...
+
+    def restore(self, session_id: str) -> str:
+        """Take back the latest undo, and return what is back."""
+        ...
+
+
 def _no_model(_override: Mapping[str, str]) -> ModelChoice | None:
     return None
 
@@ -258,6 +295,8 @@ class ProgramFacts:
         care: Builds the compaction service for the same choices; likewise.
         requests: The queue of approvals and questions; None: there are none here.
         processes: The background processes; None: there are none.
+        undo: Undoes turns together with what they changed in files; None: only messages are taken
+            back.
         change_setting: Writes one setting of the home, None unsets it; blocking; raises
             :class:`HermesError`. None: settings are not written here.
     """
@@ -269,6 +308,7 @@ class ProgramFacts:
     care: Callable[[Mapping[str, str]], Compactor | None] = _no_care
     requests: RequestQueue | None = None
     processes: ProcessTable | None = None
+    undo: TurnUndo | None = None
     change_setting: Callable[[str, object], None] | None = None
 
 

@@ -8,7 +8,7 @@ from hermes_desktop.agent.compression.context_compression import (
     CompactionResult,
     Compactor,
 )
-from hermes_desktop.commands.context import CommandContext, CommandReply
+from hermes_desktop.commands.context import CommandContext, CommandReply, TurnUndo, UndoneTurns
 from hermes_desktop.commands.parsing import take_flags
 from hermes_desktop.commands.present_session import require_session
 from hermes_desktop.commands.words import count, first_words, lines
@@ -18,16 +18,8 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.branching import Branch
 
 MOST_UNDONE = 500
+RESTORE = "restore"
 _PREVIEW = 200
-
-
-@dataclass(frozen=True, slots=True)
-class _UndoResult:
-    """The undone rows: number of user messages, number of all rows, text of the first one."""
-
-    turns: int
-    rows: int
-    text: str
 
 
 async def title(context: CommandContext) -> CommandReply:
@@ -55,11 +47,17 @@ async def title(context: CommandContext) -> CommandReply:
 
 
 async def undo(context: CommandContext) -> CommandReply:
-    """Handle ``/undo [N]``."""
+    """Handle ``/undo [N]`` and ``/undo restore``: messages, and the files that they changed."""
+    files = context.facts.undo
+    if context.args.lower() == RESTORE and files is not None:
+        return await _restore(context, files)
     turns = _turns(context)
     session_id = await require_session(context)
     async with context.host.alone_in(session_id):
-        taken = await context.run(lambda: _take_back(context.store, session_id, turns))
+        if files is None:
+            taken = await context.run(lambda: _take_back(context.store, session_id, turns))
+        else:
+            taken = await context.run_aside(lambda: files.undo(session_id, turns))
         context.host.forget_agent()
     if taken is None:
         return CommandReply("There is nothing to undo.")
@@ -69,8 +67,31 @@ async def undo(context: CommandContext) -> CommandReply:
             f"Removed {count(taken.turns, 'message')} of yours"
             + (f" and {count(others, 'row')} that followed." if others else "."),
             f"The first one began: “{first_words(taken.text, _PREVIEW)}”",
+            *taken.notes,
+            f"{context.name('undo')} {RESTORE} brings it back." if files is not None else "",
         )
     )
+
+
+async def undo_preview(context: CommandContext) -> str:
+    """Return what ``/undo`` would do to files, for the question before it.
+
+    Raises:
+        HermesError: It would be refused.
+    """
+    turns = _turns(context)
+    session_id, files = await require_session(context), context.facts.undo
+    if files is None:
+        return ""
+    return await context.run_aside(lambda: files.preview(session_id, turns))
+
+
+async def _restore(context: CommandContext, files: TurnUndo) -> CommandReply:
+    session_id = await require_session(context)
+    async with context.host.alone_in(session_id):
+        said = await context.run_aside(lambda: files.restore(session_id))
+        context.host.forget_agent()
+    return CommandReply(said)
 
 
 def _turns(context: CommandContext) -> int:
@@ -85,13 +106,13 @@ def _turns(context: CommandContext) -> int:
     return min(int(context.args[:6]), MOST_UNDONE)
 
 
-def _take_back(db: SessionDB, session_id: str, turns: int) -> _UndoResult | None:
+def _take_back(db: SessionDB, session_id: str, turns: int) -> UndoneTurns | None:
     asked = db.list_recent_user_messages(session_id, limit=turns)
     if not asked:
         return None
     first = db.messages_by_ids([asked[-1]["id"]])
     done = db.rewind_to_message(session_id, asked[-1]["id"])
-    return _UndoResult(len(asked), int(done["rewound_count"]), first[0].content if first else "")
+    return UndoneTurns(len(asked), int(done["rewound_count"]), first[0].content if first else "")
 
 
 async def retry(context: CommandContext) -> CommandReply:

@@ -1,6 +1,6 @@
 """Mapping of commands to their handlers."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from hermes_desktop.commands import (
     about_commands,
@@ -53,12 +53,27 @@ HANDLERS: Mapping[str, Handler] = {
 """By canonical name; contains every available command of the registry."""
 
 
+PREVIEWS: Mapping[str, Callable[[CommandContext], Awaitable[str]]] = {
+    "undo": conversation_commands.undo_preview,
+}
+
+
 async def run_command(command: CommandDef, context: CommandContext) -> CommandReply:
     """Run a command. Refusals and failures become the answer; bugs are raised."""
     try:
         return await HANDLERS[command.name](context)
     except HermesError as error:
         return CommandReply(error_text(error, in_window=context.sender.in_window))
+
+
+async def preview_command(command: CommandDef, context: CommandContext) -> str:
+    """Return more about what a destructive command would do, for the question before it.
+
+    Raises:
+        HermesError: It would be refused.
+    """
+    preview = PREVIEWS.get(command.name)
+    return await preview(context) if preview is not None else ""
 
 
 def error_text(error: HermesError, *, in_window: bool) -> str:

@@ -20,6 +20,7 @@ class CommandDef:
         while_busy: Whether it runs at once even while a reply is being written.
         destructive: Whether it removes something from the session; a confirmation may be asked
             first.
+        unasked: Arguments with which it removes nothing.
         instead_in_window: What to do in this program's own chat, where it does not apply; "" if it
             does.
     """
@@ -32,6 +33,7 @@ class CommandDef:
     available: bool = True
     while_busy: bool = False
     destructive: bool = False
+    unasked: frozenset[str] = frozenset()
     instead_in_window: str = ""
 
     def usage(self, prefix: str = "/") -> str:
@@ -72,7 +74,13 @@ COMMANDS: tuple[CommandDef, ...] = (
         while_busy=True,
     ),
     CommandDef("retry", "discard the last reply and ask again"),
-    CommandDef("undo", "undo the last messages", args_hint="[number]", destructive=True),
+    CommandDef(
+        "undo",
+        "undo the last messages and, in chats, their file changes",
+        args_hint="[number | restore]",
+        destructive=True,
+        unasked=frozenset({"restore"}),
+    ),
     CommandDef(
         "title", "show or change the title of the session", args_hint="[name]", while_busy=True
     ),

@@ -254,3 +254,11 @@ def test_a_folder_that_cannot_be_written_is_said(program: Program, file: Path, h
     assert done.code == 1
     assert done.err.startswith("desktop cannot be written.")
     assert file.read_text() == FULL
+
+
+def test_the_level_of_the_sandbox(program: Program) -> None:
+    (found,) = json.loads(program.run("config", "sandbox", "--json").out)
+    shown = program.run("config", "sandbox").out.splitlines()
+    assert shown[:2] == [f"{found['title']} (level {found['level']})", found["meaning"]]
+    assert (found["level"] == "A") is (found["error"] == "")
+    assert len(shown) == 2 + bool(found["error"]) + bool(found["remedy"])

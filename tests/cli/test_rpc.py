@@ -457,7 +457,8 @@ def test_commands_are_done(rpc: RpcProcess, db: SessionDB) -> None:
 
 def test_commands_are_listed_and_completed(rpc: RpcProcess) -> None:
     catalog = rpc.call("commands.catalog")
-    assert ["/undo", "Undo the last messages (usage: /undo [number])"] in catalog["pairs"]
+    words = "Undo the last messages and, in chats, their file changes"
+    assert ["/undo", f"{words} (usage: /undo [number | restore])"] in catalog["pairs"]
     assert catalog["canon"]["/fork"] == "/branch"
     assert rpc.call("command.resolve", name="/FORK")["canonical"] == "branch"
     found = rpc.call("complete.slash", text="/ti")

@@ -172,3 +172,27 @@ def test_one_file_that_runs_later(program: Program, server: ModelServer, work: P
     rest = program.run("sessions", "undo", session, "--yes")
     assert "Restored: 3 files." in rest.out
     assert sorted(each.name for each in work.iterdir()) == ["old.txt", "plan.txt"]
+
+
+def test_an_undo_is_taken_back(program: Program, server: ModelServer, work: Path) -> None:
+    session = turn(program, server, tool_call("terminal", command=CHANGE))
+    assert "nothing to restore" in program.run("sessions", "redo", session).err
+    program.run("sessions", "undo", session, "--yes")
+    done = program.run("sessions", "redo", session)
+    assert done.out == "Restored: 3 files, 4 messages.\n", done.err
+    assert (work / "plan.txt").read_text() == "one\nTWO\n"
+    assert not (work / "old.txt").exists()
+    assert len(said(program, session)) == 4
+
+
+def test_the_slash_command_of_chat(program: Program, server: ModelServer, work: Path) -> None:
+    session = turn(program, server, tool_call("terminal", command=CHANGE))
+    words = ("chat", "-q", "/undo", "--resume", session)
+    assert "no terminal" in program.run(*words).err
+    no = at_terminal(program, *words, typed=b"n\n", answer_at="[y/N]")
+    assert "old.txt: was deleted" in no.out
+    assert not (work / "old.txt").exists()
+    yes = at_terminal(program, "chat", "-q", "/undo 1", "-c", typed=b"y\n", answer_at="[y/N]")
+    assert yes.code == 0
+    assert (work / "old.txt").read_text() == "old\n"
+    assert said(program, session) == []

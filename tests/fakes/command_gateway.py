@@ -1,13 +1,13 @@
 """A whole gateway that takes commands, with a fake Telegram and its senders."""
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_desktop.agent.types import ModelChoice
-from hermes_desktop.commands.context import ProgramFacts
+from hermes_desktop.commands.context import ProgramFacts, TurnUndo
 from hermes_desktop.commands.quick_commands import QuickRunner
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
@@ -17,6 +17,7 @@ from hermes_desktop.gateway.commands.command_dispatch import CommandDispatch
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.state import SessionDB
 from tests.fakes.agents import CHOICE
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway
 
@@ -103,11 +104,18 @@ async def command_gateway(
     config: GatewayConfig = UNASKED,
     clock: Clock | None = None,
     quick: QuickRunner | None = None,
+    undo: Callable[[SessionDB], TurnUndo] | None = None,
     **parts: object,
 ) -> AsyncIterator[CommandGateway]:
     """Start a gateway that takes commands, and stop it afterwards."""
     async with running_gateway(home / "state.db", config=config, clock=clock, **parts) as gateway:
-        facts = ProgramFacts("1.2.3", profile="work", home=home, choose_model=choose)
+        facts = ProgramFacts(
+            "1.2.3",
+            profile="work",
+            home=home,
+            choose_model=choose,
+            undo=undo(gateway.db) if undo is not None else None,
+        )
         platforms = FakePlatforms()
         whole = CommandGateway(gateway, home, platforms)
         runner = gateway.runner

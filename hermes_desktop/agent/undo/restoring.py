@@ -9,14 +9,15 @@ import difflib
 import os
 import secrets
 import stat
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from hermes_desktop.agent.undo.content_store import ContentStore
 from hermes_desktop.agent.undo.folder_scan import Entry, TooMuchError, entry_of, keep_file
-from hermes_desktop.agent.undo.turn_record import TurnRecord
+from hermes_desktop.agent.undo.turn_record import TurnRecord, new_record
 from hermes_desktop.agent.undo.turn_undo import UndoStore, compare, is_kept, text_before, text_now
 from hermes_desktop.core.files.beneath import OpenFolder
 
@@ -93,10 +94,12 @@ class PutBack:
     Attributes:
         done: The steps that were done.
         failed: Those that were not, with the reason.
+        stopped: It was cancelled; the other steps are still to be done.
     """
 
     done: tuple[Step, ...]
-    failed: tuple[tuple[Step, str], ...]
+    failed: tuple[tuple[Step, str], ...] = ()
+    stopped: bool = False
 
 
 def plan_undo(store: UndoStore, records: Sequence[TurnRecord]) -> Undo:
@@ -175,10 +178,15 @@ def _present(opened: OpenFolder, path: str) -> Entry | None:
         return None
 
 
-def difference(store: UndoStore, step: Step) -> str:
+def difference(store: UndoStore, step: Step, most_lines: int = MOST_DIFF_LINES) -> str:
     """Return what would change in a file, as a unified difference; "" where there is no text.
 
     Lines with ``-`` are there now, lines with ``+`` are put back.
+
+    Args:
+        store: What is kept.
+        step: The file.
+        most_lines: What exceeds them is only counted.
     """
     try:
         with OpenFolder(step.folder) as opened:
@@ -193,15 +201,22 @@ def difference(store: UndoStore, step: Step) -> str:
             now.splitlines(), before.splitlines(), step.shown, step.shown, lineterm=""
         )
     )
-    more = len(lines) - MOST_DIFF_LINES
-    shown = lines[:MOST_DIFF_LINES] + ([f"… {more:,} more lines"] if more > 0 else [])
+    more = len(lines) - most_lines
+    shown = lines[:most_lines] + ([f"… {more:,} more lines"] if more > 0 else [])
     return "\n".join(shown)
 
 
 # The work
 
 
-def put_back(store: UndoStore, undo: Undo, *, overwrite: bool = False) -> PutBack:
+def put_back(
+    store: UndoStore,
+    undo: Undo,
+    *,
+    overwrite: bool = False,
+    on_step: Callable[[int, int], None] = lambda _done, _total: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> PutBack:
     """Put back what turns changed. Blocking.
 
     What is there now is kept before it is replaced. The work can be repeated after it was killed:
@@ -211,25 +226,32 @@ def put_back(store: UndoStore, undo: Undo, *, overwrite: bool = False) -> PutBac
         store: What is kept.
         undo: The plan; each file is compared with it again.
         overwrite: Also files that somebody else changed after the turn.
+        on_step: Called after each file with how many are done, and with their number.
+        cancelled: Checked before each file; ends the work.
     """
     wanted: set[State] = {"ready", "changed-since"} if overwrite else {"ready"}
+    chosen = undo.having(*wanted)
     done: list[Step] = []
     failed: list[tuple[Step, str]] = []
-    for folder in dict.fromkeys(each.folder for each in undo.steps):
-        steps = [each for each in undo.steps if each.folder == folder and each.state in wanted]
+    stopped = False
+    for folder in dict.fromkeys(each.folder for each in chosen):
+        steps = [each for each in chosen if each.folder == folder]
         try:
             with OpenFolder(folder) as opened:
                 work = _Work(store, opened)
                 for step in _ordered(steps):
+                    if stopped := stopped or cancelled():
+                        break
                     try:
                         work.put_back(step)
                         done.append(step)
                     except OSError as error:
                         failed.append((step, error.strerror or str(error)))
+                    on_step(len(done) + len(failed), len(chosen))
                 work.end()
         except OSError as error:
             failed += [(step, error.strerror or str(error)) for step in steps]
-    return PutBack(tuple(done), tuple(failed))
+    return PutBack(tuple(done), tuple(failed), stopped)
 
 
 def _ordered(steps: Sequence[Step]) -> list[Step]:
@@ -254,8 +276,7 @@ class _Work:
         now = _present(self._opened, step.path)
         if not _is_same(step.now, now):
             raise OSError(0, "it was changed meanwhile")
-        if now is not None and now.kind == "file":
-            keep_file(self._opened, step.path, now, self._store.contents)
+        _keep(self._store, self._opened, step.path, now)
         with self._opened.parent(step.path) as (descriptor, name):
             self._replace(step, now, descriptor, name)
 
@@ -290,6 +311,37 @@ class _Work:
         elif before.kind == "file":
             data = self._store.contents.read(before.content)
             self._opened.replace(step.path, data, mode=before.mode, mtime=before.mtime)
+
+
+def _keep(store: UndoStore, opened: OpenFolder, path: str, now: Entry | None) -> Entry | None:
+    """Return what is there, with its content as far as it can be kept."""
+    if now is None or now.kind != "file" or (now.content and store.contents.has(now.content)):
+        return now
+    return keep_file(opened, path, replace(now, content=""), store.contents)
+
+
+def keep_present(store: UndoStore, undo: Undo) -> tuple[TurnRecord, ...]:
+    """Keep what the steps of a plan are about to replace. Blocking.
+
+    Returns:
+        A record for each folder, as if the undo were a turn: what is there now is its ``before``,
+        and what is put back its ``after``. Undoing it takes the undo back.
+    """
+    records: list[TurnRecord] = []
+    for folder in dict.fromkeys(each.folder for each in undo.steps):
+        steps = [each for each in undo.steps if each.folder == folder]
+        with contextlib.suppress(OSError), OpenFolder(folder) as opened:
+            before = {each.path: _keep(store, opened, each.path, each.now) for each in steps}
+            record = new_record("", 0, folder, time.time_ns())
+            records.append(
+                replace(
+                    record,
+                    state="done",
+                    before={path: entry for path, entry in before.items() if entry is not None},
+                    after={each.path: each.before for each in steps},
+                )
+            )
+    return tuple(records)
 
 
 def _is_same(one: Entry | None, other: Entry | None) -> bool:

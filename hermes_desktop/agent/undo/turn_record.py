@@ -65,12 +65,17 @@ class TurnRecords:
             OSError: It cannot be written; the earlier state is still there.
         """
         make_private_folder(self._folder)
-        write_text_atomic(self._path(record.id), json.dumps(_stored(record)))
+        write_text_atomic(self._path(record.id), json.dumps(stored_record(record)))
 
     def remove(self, record_id: str) -> None:
         """Delete a record, if it is there."""
         with contextlib.suppress(OSError):
             self._path(record_id).unlink(missing_ok=True)
+
+    def get(self, record_id: str) -> TurnRecord | None:
+        """Return a record; None if it is not there, or cannot be read."""
+        path = self._path(record_id)
+        return self._read(path) if path.exists() else None
 
     def all(self) -> Iterator[TurnRecord]:
         """Return the records, the earliest first. Those that cannot be read are left out."""
@@ -92,7 +97,7 @@ class TurnRecords:
 
     def _read(self, path: Path) -> TurnRecord | None:
         try:
-            return _decoded(path.stem, json.loads(path.read_text(encoding="utf-8")))
+            return decoded_record(path.stem, json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             log.warning("The record of a turn cannot be read: %s", type(error).__name__)
             return None
@@ -100,8 +105,12 @@ class TurnRecords:
 
 def new_record(session_id: str, message_id: int, folder: Path, now_ns: int) -> TurnRecord:
     """Return the record of a turn that begins."""
-    name = f"{now_ns // 1_000_000:014d}-{secrets.token_hex(4)}"
-    return TurnRecord(name, session_id, message_id, folder, now_ns)
+    return TurnRecord(new_name(now_ns), session_id, message_id, folder, now_ns)
+
+
+def new_name(now_ns: int) -> str:
+    """Return a name for a record; later ones are greater."""
+    return f"{now_ns // 1_000_000:014d}-{secrets.token_hex(4)}"
 
 
 def began_of(record_id: str) -> float:
@@ -129,7 +138,8 @@ def write_entries(path: Path, entries: Entries) -> None:
     write_text_atomic(path, json.dumps({name: each.stored() for name, each in entries.items()}))
 
 
-def _stored(record: TurnRecord) -> dict[str, Any]:
+def stored_record(record: TurnRecord) -> dict[str, Any]:
+    """Return a record for JSON."""
     return {
         "version": 1,
         "session_id": record.session_id,
@@ -146,7 +156,8 @@ def _stored(record: TurnRecord) -> dict[str, Any]:
     }
 
 
-def _decoded(name: str, stored: dict[str, Any]) -> TurnRecord:
+def decoded_record(name: str, stored: dict[str, Any]) -> TurnRecord:
+    """Decode a stored record. Raises various errors where it is none."""
     state = stored["state"]
     if stored["version"] != 1 or state not in {"running", "done", "undone"}:
         raise ValueError("another version")

@@ -2,7 +2,9 @@
 
 import contextlib
 import hashlib
+import itertools
 import logging
+import math
 import os
 import shutil
 import threading
@@ -25,6 +27,7 @@ from hermes_desktop.agent.undo.folder_scan import (
     relative_to,
     scan,
 )
+from hermes_desktop.agent.undo.reviews import Review, Reviews
 from hermes_desktop.agent.undo.runs_later import RunsLater, runs_later
 from hermes_desktop.agent.undo.turn_record import (
     TurnRecord,
@@ -34,6 +37,7 @@ from hermes_desktop.agent.undo.turn_record import (
     read_entries,
     write_entries,
 )
+from hermes_desktop.agent.undo.undo_record import UndoRecords
 from hermes_desktop.core.files.beneath import OpenFolder
 
 log = logging.getLogger(__name__)
@@ -65,6 +69,8 @@ class UndoStore:
     Attributes:
         contents: The kept contents.
         records: The records of the turns.
+        undos: The records of undos, by which these can be taken back.
+        reviews: The files that run later and that the user has not looked at yet.
     """
 
     def __init__(
@@ -72,6 +78,8 @@ class UndoStore:
     ) -> None:
         self.contents = ContentStore(folder / "contents")
         self.records = TurnRecords(folder / "turns")
+        self.undos = UndoRecords(folder / "undos")
+        self.reviews = Reviews(folder / "reviews")
         self.limits = limits or Limits()
         self._folder = folder
         self._homes = (user_home.resolve(), home.resolve())
@@ -128,35 +136,47 @@ class UndoStore:
                 log.warning("Kept files of earlier turns were not tidied: %s", error)
 
     def _remove_old(self, now: float) -> None:
-        for name in self.records.names():
-            if began_of(name) < now - KEPT_S:
-                self.records.remove(name)
-        latest = sorted(self._latest(), key=lambda each: each.stat().st_mtime)
-        for path in latest:
-            if path.stat().st_mtime < now - KEPT_S:
-                path.unlink(missing_ok=True)
+        for each in (self.records, self.undos, self.reviews):
+            _remove_earliest(each, before=now - KEPT_S)
+        for path in self._latest(before=now - KEPT_S):
+            path.unlink(missing_ok=True)
         self.contents.remove_unused(self._used(), now)
         while self.contents.size() > MOST_BYTES:
-            names = [name for name in self.records.names() if began_of(name) < now - _TIDY_S]
-            stale = [path for path in self._latest() if path.stat().st_mtime < now - _TIDY_S]
-            for name in names[: len(names) // 2 + 1]:
-                self.records.remove(name)
+            removed = [
+                _remove_earliest(each, before=now - _TIDY_S, half=True)
+                for each in (self.records, self.undos)
+            ]
+            stale = self._latest(before=now - _TIDY_S)
             for path in stale[: len(stale) // 2 + 1]:
                 path.unlink(missing_ok=True)
             self.contents.remove_unused(self._used(), now)
-            if not names and not stale:
+            if not any(removed) and not stale:
                 return
 
-    def _latest(self) -> list[Path]:
+    def _latest(self, before: float = math.inf) -> list[Path]:
+        """Return the latest snapshots of folders that were taken before a time, in their order."""
         folder = self._folder / "folders"
-        return list(folder.glob("*.json")) if folder.is_dir() else []
+        found = [(each.stat().st_mtime, each) for each in folder.glob("*.json")]
+        return [path for taken, path in sorted(found) if taken < before]
 
     def _used(self) -> set[str]:
         used = {each.content for path in self._latest() for each in read_entries(path).values()}
-        for record in self.records.all():
+        undone = (record for undo in self.undos.all() for record in undo.folders)
+        for record in itertools.chain(self.records.all(), undone):
             used |= {each.content for each in record.before.values()}
             used |= {each.content for each in record.after.values() if each is not None}
         return used
+
+
+def _remove_earliest(
+    records: TurnRecords | UndoRecords | Reviews, *, before: float, half: bool = False
+) -> int:
+    """Delete the records from before a time, or the earlier half of them; return how many."""
+    names = [name for name in records.names() if began_of(name) < before]
+    names = names[: len(names) // 2 + 1] if half else names
+    for name in names:
+        records.remove(name)
+    return len(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,10 +307,18 @@ class TurnUndo:
                     log.warning("The changes of a turn are not known: %s", error)
                     continue
                 if compared.after:
-                    changes.append(changes_of(compared, self._store.contents))
+                    changes.append(self._told(compared))
             if self._records:
                 self._store.tidy(time.time())
             return tuple(changes)
+
+    def _told(self, record: TurnRecord) -> TurnChanges:
+        """Return the changes; what runs later waits until the user has looked at it."""
+        changes = changes_of(record, self._store.contents)
+        if changes.runs_later:
+            review = Review(record.id, record.session_id, changes.runs_later)
+            self._store.reviews.write(review)
+        return changes
 
     def _record(self, folder: Path) -> TurnRecord:
         known = self._records.get(folder)

@@ -39,6 +39,9 @@ def chat(*, query: str, resume: str | None, latest: bool, now: bool, paths: "Her
     If another program is replying in the session, your message waits: for other Hermes Desktop
     programs until you press Ctrl-C, for hermes up to 5 minutes.
 
+    /undo and /undo N show what would change, ask, and undo the last turns of the session you name,
+    as "sessions undo" does.
+
     You are asked at the terminal before the assistant does anything that may do harm. Without a
     terminal, such actions are denied and the assistant is told so.
     """
@@ -47,10 +50,11 @@ def chat(*, query: str, resume: str | None, latest: bool, now: bool, paths: "Her
     text = output.without_surrogates(_read_standard_input() if query == "-" else query)
     if not text.strip():
         raise UsageError("There is nothing to send.", "The message is empty.", "Pass it with -q.")
-    from hermes_desktop.cli.chat.chat_turn import ChatTarget, run_chat
+    from hermes_desktop.cli.chat.chat_turn import ChatTarget, run_chat, undo_in
 
     target = None if resume is None else output.without_surrogates(resume)
-    return run_chat(paths, text, ChatTarget(resume=target, latest=latest, now=now))
+    where = ChatTarget(resume=target, latest=latest, now=now)
+    return 0 if undo_in(paths, text, where) else run_chat(paths, text, where)
 
 
 def _read_standard_input() -> str:

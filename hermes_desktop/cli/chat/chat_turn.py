@@ -12,6 +12,8 @@ from typing import Any
 from hermes_desktop.agent.types import RETRACTED
 from hermes_desktop.cli import output
 from hermes_desktop.cli.chat.terminal_prompts import TerminalPrompts
+from hermes_desktop.cli.consent import Consent
+from hermes_desktop.cli.sessions.session_undo import undo_turns
 from hermes_desktop.cli.store_access import open_store
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import (
@@ -34,6 +36,7 @@ from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from hermes_desktop.services.secrets.secret_access import model_key_warnings, with_secrets
 from hermes_desktop.services.sessions.open_turns import OpenTurn
 from hermes_desktop.services.sessions.session_catalog import find_latest_session_id, find_session_id
+from hermes_desktop.services.sessions.turn_undo import typed_undo
 from hermes_desktop.services.sessions.working_folder import working_folder
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.home_marks import kind_of_home
@@ -88,6 +91,24 @@ def run_chat(paths: HermesPaths, text: str, target: ChatTarget) -> int:
         return asyncio.run(_converse(paths, text, target))
     except asyncio.CancelledError:
         raise CancelledError("Stopped.", "Nothing was sent.") from None
+
+
+def undo_in(paths: HermesPaths, text: str, target: ChatTarget) -> bool:
+    """Undo turns if the message is ``/undo`` and its session is known; else return False.
+
+    The difference is shown first, and the user is asked at the terminal.
+
+    Raises:
+        HermesError: It was refused.
+    """
+    turns = typed_undo(text)
+    if not turns or not (target.resume or target.latest):
+        return False
+    _refuse_foreign_home(paths, target)
+    with open_store(paths) as db:
+        session = target.resume or find_latest_session_id(db, source=SOURCE)
+    undo_turns(paths, session, turns, Consent(yes=False, dry_run=False, as_json=False))
+    return True
 
 
 def _refuse_foreign_home(paths: HermesPaths, target: ChatTarget) -> None:

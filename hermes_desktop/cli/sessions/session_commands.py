@@ -80,6 +80,7 @@ _PLACES = {
     "stats": (f"{_HERE}.store_commands", "stats"),
     "trash": (f"{_HERE}.session_trash", "trash"),
     "unarchive": (f"{_HERE}.session_edits", "unarchive"),
+    "redo": (f"{_HERE}.session_undo", "redo"),
     "undo": (f"{_HERE}.session_undo", "undo"),
     "unpin": (f"{_HERE}.session_edits", "unpin"),
 }

@@ -61,10 +61,31 @@ def undo(  # noqa: PLR0913 - its options
 
     The difference is shown first: lines with - are there now, lines with + come back. Files that
     were changed after the turn are left as they are, unless --overwrite is given. What a turn
-    changes is kept for 14 days, in the session's folder only.
+    changes is kept for 14 days, in the session's folder only. To take an undo back, use redo.
     """
+    choice = (overwrite, files_only, only)
+    undo_turns(paths, output.without_surrogates(session), turns, consent, choice)
+
+
+def undo_turns(
+    paths: "HermesPaths",
+    session: str,
+    turns: int,
+    consent: Consent,
+    choice: tuple[bool, bool, tuple[str, ...]] = (False, False, ()),
+) -> None:
+    """Show what undoing turns would do, ask, and do it.
+
+    Args:
+        paths: The home.
+        session: The session's id or title.
+        turns: How many.
+        consent: The confirmation options.
+        choice: As in ``UndoChoice``: files changed since too, files only, only these files.
+    """
+    overwrite, files_only, only = choice
     with _undoing(paths, write=not consent.dry_run) as (undoing, db):
-        plan = undoing.plan(choose_for_change(db, output.without_surrogates(session)), turns)
+        plan = undoing.plan(choose_for_change(db, session), turns)
         steps = [each for each in plan.files.steps if not only or each.shown in only]
         stays = files_only or bool(only)
         preview = _preview(undoing, plan, steps, overwrite=overwrite, stays=stays)
@@ -73,12 +94,31 @@ def undo(  # noqa: PLR0913 - its options
             if consent.as_json:
                 output.write_json(map(_object, steps))
             return
-        result = undoing.undo(plan, overwrite=overwrite, files_only=files_only, only=only)
+        from hermes_desktop.services.sessions.turn_undo import UndoChoice
+
+        result = undoing.undo(plan, UndoChoice(overwrite, files_only, only))
     if consent.as_json:
         done = set(result.files.done)
         output.write_json({**_object(each), "done": each in done} for each in steps)
     else:
         output.write(_told(result))
+
+
+@click.command()
+@click.argument("session", metavar="ID|TITLE")
+@with_home
+def redo(*, session: str, paths: "HermesPaths") -> None:
+    """Take back the last undo of a session: files and messages return.
+
+    Files that were changed after the undo are left as they are. Possible for 14 days, as long as
+    nothing was added to the session.
+    """
+    with _undoing(paths, write=True) as (undoing, db):
+        done = undoing.redo(choose_for_change(db, output.without_surrogates(session)))
+    files = [each for each in done.files.done if not each.is_folder]
+    lines = [f"Restored: {counted(len(files), 'file')}, {counted(done.rows, 'message')}."]
+    lines += _not_done(done.left, done.files.failed)
+    output.write("".join(output.one_line(line) + "\n" for line in lines))
 
 
 @contextlib.contextmanager
@@ -127,11 +167,15 @@ def _preview(
 def _told(result: "TurnUndoResult") -> str:
     files = [each for each in result.files.done if not each.is_folder]
     lines = [f"Restored: {counted(len(files), 'file')}."]
-    lines += [f"Not restored, because it was changed since: {each.shown}" for each in result.left]
-    lines += [f"Not restored: {step.shown}: {why}" for step, why in result.files.failed]
+    lines += _not_done(result.left, result.files.failed)
     if result.rows:
         lines.append(f"Removed: {counted(result.rows, 'message')}.")
     return "".join(output.one_line(line) + "\n" for line in lines)
+
+
+def _not_done(left: "Sequence[Step]", failed: "Sequence[tuple[Step, str]]") -> list[str]:
+    lines = [f"Left, as it was changed since: {each.shown}" for each in left]
+    return lines + [f"Not put back: {step.shown}: {why}" for step, why in failed]
 
 
 def _object(step: "Step") -> dict[str, Any]:

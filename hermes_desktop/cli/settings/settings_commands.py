@@ -190,6 +190,29 @@ def reference() -> None:
     output.write(settings_reference())
 
 
+@config.command("sandbox")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with one object.")
+def sandbox(*, as_json: bool) -> None:
+    """Show how firmly commands can be held on this computer.
+
+    A: a closed sandbox; B: a partial one; C: none. Below A, the exact error is shown, and what you
+    can do about it. Runs a short command at each level.
+    """
+    from dataclasses import asdict
+
+    from hermes_desktop.services.settings.sandbox_check import check_sandbox
+
+    view = check_sandbox()
+    if as_json:
+        output.write_json([asdict(view)])
+        return
+    remedy = f"{view.remedy} {view.command}".strip()
+    lines = [f"{view.title} (level {view.level})", view.meaning]
+    lines += [f"Error: {view.error}"] if view.error else []
+    lines += [remedy] if remedy else []
+    output.write("".join(output.one_line(line) + "\n" for line in lines))
+
+
 @config.command("set")
 @click.argument("pairs", nargs=-1, required=True, metavar="KEY VALUE [KEY VALUE]…")
 @_dry_run

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.commands.context import CommandContext, CommandReply, ProgramFacts
-from hermes_desktop.commands.handlers import run_command
+from hermes_desktop.commands.handlers import error_text, preview_command, run_command
 from hermes_desktop.commands.parsing import TypedCommand, parse_command
 from hermes_desktop.commands.quick_commands import QuickRunner
 from hermes_desktop.commands.registry import CommandDef, resolve_command
@@ -123,8 +123,9 @@ class CommandDispatch:
         reply = self._refusal(command, source, session_key, typed.prefix)
         if reply is None:
             command, typed, reply = await self._let_hooks_see(command, typed, source, session_key)
-        if reply is None and command.destructive and await self._is_asked(session_key):
-            reply = self._ask(command, typed, source, session_key)
+        removes = command.destructive and typed.args.lower() not in command.unasked
+        if reply is None and removes and await self._is_asked(session_key):
+            reply = await self._ask(command, typed, event, source, session_key)
         if reply is None:
             reply = await self._do(command, typed.args, event, source, session_key)
         return reply
@@ -220,10 +221,26 @@ class CommandDispatch:
             if self._runner._draining:  # noqa: SLF001 - the runner's own part
                 return CommandReply(str(closing()))
             return await self._added.run(command.name, args)
+        context = self._context(args, event, source, session_key)
+        if context is None:
+            return CommandReply("The session database is missing.")
+        try:
+            return await run_command(command, context)
+        except Exception as error:  # a bug, but the sender still gets a reply
+            log.exception("The command %s failed", command.name)
+            return CommandReply(
+                f"An internal error occurred in Hermes Desktop ({type(error).__name__}). See "
+                "the log for details."
+            )
+
+    def _context(
+        self, args: str, event: MessageEvent, source: SessionSource, session_key: str
+    ) -> CommandContext | None:
+        """Return the context of a command; None without a database."""
         session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
         if session_db is None:
-            return CommandReply("The session database is missing.")
-        home = self._facts.home
+            return None
+        home, prefix = self._facts.home, self._prefix(source)
         host = RunnerHost(
             self._runner,
             event,
@@ -232,7 +249,7 @@ class CommandDispatch:
             platforms=self._platforms,
             env_file=home / ".env" if home is not None else None,
         )
-        context = CommandContext(
+        return CommandContext(
             args=args,
             sender=host.sender(prefix),
             host=host,
@@ -244,14 +261,6 @@ class CommandDispatch:
             added=self._added.definitions(),
             aside=_on_own_thread,
         )
-        try:
-            return await run_command(command, context)
-        except Exception as error:  # a bug, but the sender still gets a reply
-            log.exception("The command %s failed", command.name)
-            return CommandReply(
-                f"An internal error occurred in Hermes Desktop ({type(error).__name__}). See "
-                "the log for details."
-            )
 
     def _remembered(self, session_key: str) -> list[str]:
         """Return the numbered list that a chat was last shown."""
@@ -278,9 +287,19 @@ class CommandDispatch:
             return True
         return row is not None and bool(row["message_count"])
 
-    def _ask(
-        self, command: CommandDef, typed: TypedCommand, source: SessionSource, session_key: str
+    async def _ask(
+        self,
+        command: CommandDef,
+        typed: TypedCommand,
+        event: MessageEvent,
+        source: SessionSource,
+        session_key: str,
     ) -> CommandReply:
+        context = self._context(typed.args, event, source, session_key)
+        try:
+            preview = "" if context is None else await preview_command(command, context)
+        except HermesError as error:
+            return CommandReply(error_text(error, in_window=source.platform is Platform.DESKTOP))
         now = self._runner.state.clock.monotonic()
         self._questions[session_key] = _Question(command, typed.args, source.user_id, now)
         lost = (
@@ -288,10 +307,9 @@ class CommandDispatch:
             if command.name == "new"
             else "The last messages are removed from the session."
         )
-        return CommandReply(
-            f"{typed.prefix}{command.name}: {lost} To confirm, answer once or always; "
-            "otherwise answer cancel."
-        )
+        asked = "To confirm, answer once or always; otherwise answer cancel."
+        words = (lost, preview, asked) if preview else (f"{lost} {asked}",)
+        return CommandReply(f"{typed.prefix}{command.name}: " + "\n".join(words))
 
     def _answered_question(
         self, text: str, source: SessionSource, session_key: str

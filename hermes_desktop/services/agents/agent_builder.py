@@ -23,6 +23,7 @@ from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.processes.process_table import ProcessTable
 from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import AgentRequest, ModelChoice
+from hermes_desktop.agent.undo.turn_undo import UndoStore
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError, NotConfiguredError
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -120,6 +121,11 @@ class AgentBuilder:
         except ConfigError:
             return ""  # the turn reports it
 
+    @property
+    def undo(self) -> UndoStore | None:
+        """Where what turns change is kept before; None: agents have no tools."""
+        return self._tools.undo if self._tools is not None else None
+
     def remember_config(self) -> None:
         """Read config.yaml and keep it for use while the file is broken. Blocking.
 
@@ -194,7 +200,7 @@ class AgentBuilder:
             prompts=self.prompts,
             room=self._care.room(settings.care, provider),
             titles=self._care.titles(settings.care, settings.choice),
-            undo=self._tools.undo if self._tools is not None else None,
+            undo=self.undo,
             session_id=request.session_id,
             source=request.source,
             clock=self._clock,

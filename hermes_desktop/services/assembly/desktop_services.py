@@ -33,12 +33,15 @@ from hermes_desktop.services.hosting.private_gateway import Workers, build_priva
 from hermes_desktop.services.sessions.condition_watch import ConditionWatch
 from hermes_desktop.services.sessions.live_actions import AsyncSessionActions
 from hermes_desktop.services.sessions.live_catalog import AsyncSessionList
+from hermes_desktop.services.sessions.live_undo import AsyncTurnUndo
 from hermes_desktop.services.sessions.open_turns import OwnTurns
 from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.services.sessions.session_search import SessionSearch
 from hermes_desktop.services.sessions.state_watch import Beside, PairingWatch, StateWatch
 from hermes_desktop.services.sessions.transcript import TranscriptReader
+from hermes_desktop.services.sessions.turn_undo import TurnUndoing
 from hermes_desktop.services.sessions.workplace import Workplaces
+from hermes_desktop.services.settings.sandbox_check import SandboxCheck
 from hermes_desktop.services.settings.setting_writer import list_extender
 from hermes_desktop.services.settings.settings_service import SettingsService
 from hermes_desktop.state import SessionDB
@@ -68,6 +71,8 @@ class DesktopServices:
     chat: DesktopChat
     gateway: GatewayHost
     pairing: PairingRequests
+    undo: AsyncTurnUndo
+    sandbox: SandboxCheck
     watch: StateWatch
     tasks: TaskSet
     db: SessionDB
@@ -127,6 +132,7 @@ class DesktopServices:
         self.settings.close()
         self.models.close()
         self.workplaces.close()
+        self.sandbox.close()
         self.figures.close()
         await self.workers.readers.run(self.watcher.close)
         await self.workers.readers.run(self.prompts.close)
@@ -158,17 +164,24 @@ def join_parts(
     gateway = GatewayHost(setup, parts, runner, bus, clock)
     settings = build_settings_service(parts, gateway)
     looks = (PairingWatch(paths.home), _beside(setup, parts, settings))
+    turns = OwnTurns(db, bus, clock, parts.open_turns)
     watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, *looks)
     return DesktopServices(
         paths=paths,
         bus=bus,
         catalog=catalog,
-        actions=_actions(parts, workers, catalog, watch),
+        actions=_actions(parts, turns, workers, catalog, watch),
         search=SessionSearch(db, workers.search),
         transcript=transcript,
         chat=_chat(parts, runner, adapter, workers),
         gateway=gateway,
         pairing=_pairing(paths, workers, bus, clock),
+        undo=AsyncTurnUndo(
+            TurnUndoing(db, tools.undo, parts.conversations, turns.turn_in),
+            worker=workers.bulk,
+            watch=watch,
+        ),
+        sandbox=SandboxCheck(),
         watch=watch,
         tasks=TaskSet(),
         db=db,
@@ -210,10 +223,13 @@ def _tools(setup: HostSetup, db: SessionDB, redactor: SecretRedactor, clock: Clo
 
 
 def _actions(
-    parts: HostedParts, workers: Workers, catalog: AsyncSessionList, watch: StateWatch
+    parts: HostedParts,
+    turns: OwnTurns,
+    workers: Workers,
+    catalog: AsyncSessionList,
+    watch: StateWatch,
 ) -> AsyncSessionActions:
     """Build the session actions, which leave sessions with a running turn alone."""
-    turns = OwnTurns(parts.db, parts.bus, parts.clock, parts.open_turns)
     return AsyncSessionActions(
         SessionActions(
             parts.db, parts.paths.own_store, clock=parts.clock, running_turn=turns.turn_in

@@ -155,6 +155,7 @@ def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
         turns=workers.turns,
         turn_leases=KeyedLocks(),
         turn_slots=asyncio.Semaphore(MAX_TURNS),
+        conversations=conversations,
         program_locks=ProgramLocks(conversations, workers.locks, bus),
         open_turns=ForeignTurns(db, clock, conversations),
         registry=shipped_platforms() if registry is None else registry,

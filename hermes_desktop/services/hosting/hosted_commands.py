@@ -15,6 +15,8 @@ from hermes_desktop.gateway.config.gateway_config import platform_or_none
 from hermes_desktop.gateway.platforms.platform_supervisor import PlatformSupervisor
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.services.agents.own_commands import quick_runner
+from hermes_desktop.services.hosting.chat_undo import ChatUndo
+from hermes_desktop.services.sessions.turn_undo import TurnUndoing
 from hermes_desktop.services.settings.gateway_settings import live_lookup
 from hermes_desktop.services.settings.setting_writer import setting_writer
 
@@ -79,6 +81,7 @@ def install_commands(
         requests=parts.builder.requests,
         care=parts.builder.compaction_service,
         processes=parts.builder.processes,
+        undo=_undo(parts),
         change_setting=setting_writer(parts.paths, parts.environ, parts.clock),
     )
     control = SupervisedPlatforms(platforms) if platforms is not None else None
@@ -89,6 +92,16 @@ def install_commands(
         platforms=control,
         quick=quick_runner(parts.paths, parts.environ, parts.redactor.clean),
     )
+
+
+def _undo(parts: "HostedParts") -> ChatUndo | None:
+    """Return what undoes turns for chats; None where agents have no tools."""
+    store = parts.builder.undo
+    if store is None:
+        return None
+    turns = parts.open_turns.turn_in
+    undoing = TurnUndoing(parts.db, store, parts.conversations, turns)
+    return ChatUndo(undoing, parts.redactor.clean)
 
 
 def install_access(runner: GatewayRunner, parts: "HostedParts") -> None:

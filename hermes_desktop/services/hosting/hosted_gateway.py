@@ -42,6 +42,7 @@ from hermes_desktop.services.hosting.hosted_commands import install_access, inst
 from hermes_desktop.services.hosting.hosting_ending import Ending, StopRequests
 from hermes_desktop.services.sessions.open_turns import ForeignTurns
 from hermes_desktop.state import AsyncSessionDB, SessionDB
+from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 from hermes_desktop.state.shared_tables.delivery_store import Owner
 from hermes_desktop.state.shared_tables.desktop_database import DesktopDatabase
 
@@ -61,6 +62,7 @@ class HostedParts:
         turns: Worker threads of turns.
         turn_leases: Locks that allow one turn per conversation at a time in this program.
         turn_slots: Semaphore that allows at most as many turns as workers in this program.
+        conversations: The lock files behind ``program_locks``.
         program_locks: Locks that allow one turn per conversation across all our programs.
         open_turns: Detects turns that other programs run.
         locks: The locks of bot tokens, used on ``worker`` alone.
@@ -78,6 +80,7 @@ class HostedParts:
     turns: WorkerThreads
     turn_leases: KeyedLocks
     turn_slots: asyncio.Semaphore
+    conversations: ConversationLocks
     program_locks: ProgramLocks
     open_turns: ForeignTurns
     registry: AdapterRegistry

@@ -19,7 +19,7 @@ from hermes_desktop.state.records.content_codec import (
     plain_text,
     to_json,
 )
-from hermes_desktop.state.records.stored_rows import Row, insert_rows
+from hermes_desktop.state.records.stored_rows import Row, chunks, insert_rows, marks
 from hermes_desktop.state.sessions import sessions_table
 
 
@@ -265,6 +265,35 @@ def rewind(conn: sqlite3.Connection, session_id: str, message_id: int) -> dict[s
         "target_message": decoded(row),
         "new_head_id": head[0],
     }
+
+
+def restore(conn: sqlite3.Connection, session_id: str, ids: Sequence[int]) -> int:
+    """Make undone messages active again; those summarized away stay.
+
+    The count of rewinds grows once more, so that whoever compares marks reads the session again.
+
+    Returns:
+        How many messages were restored.
+    """
+    session_id = clean_text(session_id)
+    changed = 0
+    for chunk in chunks(ids):
+        changed += conn.execute(
+            f"UPDATE messages SET active = 1 WHERE id IN ({marks(chunk)}) "
+            "AND session_id = ? AND active = 0 AND compacted = 0",
+            (*chunk, session_id),
+        ).rowcount
+    conn.execute("UPDATE sessions SET rewind_count = rewind_count + 1 WHERE id = ?", (session_id,))
+    return changed
+
+
+def active_ids(conn: sqlite3.Connection, session_id: str, since: int) -> list[int]:
+    """Return the ids of the active messages of a session from one on, in order."""
+    rows = conn.execute(
+        "SELECT id FROM messages WHERE session_id = ? AND id >= ? AND active = 1 ORDER BY +id",
+        (clean_text(session_id), since),
+    )
+    return [row[0] for row in rows]
 
 
 def decoded(row: sqlite3.Row) -> dict[str, Any]:

@@ -5,13 +5,14 @@ The first parameter of each is the open store; ``SessionDB`` takes them as its m
 
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, Unpack
 
 from hermes_desktop.state.conversations import compaction, conversation, messages_table
 from hermes_desktop.state.conversations.branching import Branch
 from hermes_desktop.state.conversations.compaction import Compaction
 from hermes_desktop.state.conversations.messages_table import MessageFields
-from hermes_desktop.state.database.chunked_writes import Ended, fits_one, in_steps
+from hermes_desktop.state.database.chunked_writes import MOST_ROWS, Ended, fits_one, in_steps
 from hermes_desktop.state.facade import long_sessions
 from hermes_desktop.state.facade.long_sessions import message_pieces
 from hermes_desktop.state.facade.store import Store, reads, writes
@@ -295,6 +296,28 @@ def _rewind_in_steps(db: Store, session_id: str, message_id: int) -> int:
         return None
 
     in_steps(db, pieces[::-1], work)
+    return changed
+
+
+@reads
+def active_message_ids(db: Store, session_id: str, since: int) -> list[int]:
+    """Return the ids of the active messages of a session from one on, in order."""
+    return db.read(lambda conn: messages_table.active_ids(conn, session_id, since))
+
+
+@writes
+def restore_messages(db: Store, session_id: str, ids: Sequence[int]) -> int:
+    """Take back :func:`rewind_to_message`; see :func:`messages_table.restore`.
+
+    Many messages are restored in short transactions, the oldest first. So a reader in between, or
+    after a crash, finds a conversation that ends earlier. Repeating the operation finishes it.
+    """
+    changed, ordered = 0, sorted(ids)
+    for start in range(0, len(ordered), MOST_ROWS):
+        some = ordered[start : start + MOST_ROWS]
+        changed += db._execute_write(
+            partial(messages_table.restore, session_id=session_id, ids=some)
+        )
     return changed
 
 

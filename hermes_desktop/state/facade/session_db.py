@@ -123,6 +123,8 @@ class SessionDB(Store):
     compact_in_place = message_methods.compact_in_place
     rotate_session = message_methods.rotate_session
     rewind_to_message = message_methods.rewind_to_message
+    active_message_ids = message_methods.active_message_ids
+    restore_messages = message_methods.restore_messages
     search = message_methods.search
     search_messages = message_methods.search_messages
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from hermes_desktop.commands import registry
 from hermes_desktop.commands.context import CommandReply
+from hermes_desktop.commands.conversation_commands import RESTORE
 from hermes_desktop.commands.handlers import run_command
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.commands.words import ago, count, first_words
@@ -98,6 +99,10 @@ def dispatch(call: Call) -> dict[str, Any]:
 def _undo(call: Call, args: str) -> dict[str, Any]:
     """Undo prompts; the text is returned to the peer for editing."""
     sid, session = call.session()
+    if args.lower() == RESTORE:
+        raise RpcError(
+            Code.STALE, "nothing is restored here; `hermes-desktop sessions redo` does it"
+        )
     prompts = int(args) if args.isascii() and args.isdigit() and len(args) <= 3 else 1  # noqa: PLR2004
     with alone_everywhere(call.server, sid, session, "/undo"):
         removed, text = take_back(call.db(), session, max(1, prompts))

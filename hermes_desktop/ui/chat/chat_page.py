@@ -69,6 +69,8 @@ class ChatPage(QWidget):
         title_changed: The title of the shown session changed; "" if none is shown.
         shown_changed: Another session is shown, or the new chat on the page got its id.
         drafts_changed: The drafts of the sessions that are not shown, by the root of each.
+        undo_wanted: Undo turns of a session; holds its id, how many turns, and a message of the
+            first of them instead of the number, or 0.
     """
 
     session_opened = Signal(str)
@@ -79,6 +81,7 @@ class ChatPage(QWidget):
     title_changed = Signal(str)
     shown_changed = Signal()
     drafts_changed = Signal(object)
+    undo_wanted = Signal(str, int, int)
 
     def __init__(
         self,
@@ -375,6 +378,10 @@ class ChatPage(QWidget):
         coro = store_title(self._services, self._refresh, self._shown, title)
         self._slots.start(coro, doing=self.tr("Renaming the session"))
 
+    def _undo_from(self, message_id: int) -> None:
+        if self._shown.id is not None:
+            self.undo_wanted.emit(self._shown.id, 1, message_id)
+
     def _link(self, address: str) -> None:
         if safe_link(address):
             asking = ask_to_open(self._slots, address, self, self._open_address)
@@ -424,6 +431,8 @@ class ChatPage(QWidget):
         self.view.retry_wanted.connect(self._sending.retry)
         self.view.stop_wanted.connect(self._sending.stop)
         self.view.first_painted.connect(self._signs.end)
+        self.view.undo_wanted.connect(self._undo_from)
+        self._sending.undo_wanted.connect(lambda name, turns: self.undo_wanted.emit(name, turns, 0))
         self.composer.check_wanted.connect(self._check_settings)
         QShortcut(QKeySequence.StandardKey.Find, self, self.view.open_find)
         QShortcut(QKeySequence("Ctrl+Shift+C"), self, self.view.copy_last_reply)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from hermes_desktop.services.sessions.turn_undo import typed_undo
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
@@ -36,8 +38,10 @@ class Sending(QObject):
         begun: The first message of a new chat, still shown, was accepted; holds its id.
         taken: A message for the shown session was accepted.
         drafts_changed: The drafts of the sessions that are not shown, by the root of each.
+        undo_wanted: ``/undo`` was typed; holds the session and the number of turns.
     """
 
+    undo_wanted = Signal(str, int)
     begun = Signal(str)
     taken = Signal()
     drafts_changed = Signal(object)
@@ -97,8 +101,14 @@ class Sending(QObject):
             text: Not blank.
             again: Whether its turn failed a moment ago.
         """
+        shown = self._current()
+        turns = typed_undo(text)
+        if turns and shown.id is not None:
+            self._composer.take_out(text)
+            self.undo_wanted.emit(shown.id, turns)
+            return
         self._composer.set_locked(True)
-        submitting = self._submit(text, self._current(), again=again)
+        submitting = self._submit(text, shown, again=again)
         self._slots.start(submitting, doing=self.tr("Sending the message"))
 
     def stop(self) -> None:

@@ -153,7 +153,7 @@ class SessionCommands(QObject):
             await self._actions.unarchive(changed)
             return self.tr("{what} is back in the list.").format(what=what)
 
-        self._tell(self.tr("Archived {what}.").format(what=what), undo)
+        self.tell(self.tr("Archived {what}.").format(what=what), undo)
 
     async def _unarchive(self, targets: Targets) -> None:
         changed = await self._actions.unarchive([each.id for each in targets])
@@ -165,7 +165,7 @@ class SessionCommands(QObject):
             await self._actions.archive(changed)
             return self.tr("{what} is archived again.").format(what=what)
 
-        self._tell(self.tr("Unarchived {what}.").format(what=what), undo)
+        self.tell(self.tr("Unarchived {what}.").format(what=what), undo)
 
     # -------------------------------------------------------------------------------- pinning
 
@@ -188,7 +188,7 @@ class SessionCommands(QObject):
             return self.tr("{what} is no longer pinned.").format(what=what)
 
         detail = "" if done.known_to_hermes else self.tr(PINS_ARE_OURS)
-        self._tell(self.tr("Pinned {what}.").format(what=what), undo, detail)
+        self.tell(self.tr("Pinned {what}.").format(what=what), undo, detail)
 
     async def _unpin(self, targets: Targets) -> None:
         done = await self._actions.unpin([each.id for each in targets])
@@ -200,7 +200,7 @@ class SessionCommands(QObject):
             await self._actions.pin(done.ids)
             return self.tr("{what} is pinned again.").format(what=what)
 
-        self._tell(self.tr("Unpinned {what}.").format(what=what), undo)
+        self.tell(self.tr("Unpinned {what}.").format(what=what), undo)
 
     # ------------------------------------------------------------------------------- deleting
 
@@ -258,7 +258,7 @@ class SessionCommands(QObject):
                 )
             return self.tr("Restored {what}.").format(what=what)
 
-        self._tell(self.tr("Deleted {what}.").format(what=what), undo)
+        self.tell(self.tr("Deleted {what}.").format(what=what), undo)
 
     # --------------------------------------------------------------------------------- undoing
 
@@ -288,10 +288,18 @@ class SessionCommands(QObject):
             raise
         self._bus.publish(Notice("ok", words, key="undo"))
 
-    def _tell(self, words: str, undo: Callable[[], Awaitable[str]], detail: str = "") -> None:
-        """Publish a notice about a command.
+    def tell(
+        self, words: str, undo: Callable[[], Awaitable[str]], detail: str = "", *, action: str = ""
+    ) -> None:
+        """Publish a notice about a command that can be taken back.
 
         The notice strip holds one of these at a time, Ctrl+Z the last twenty.
+
+        Args:
+            words: What was done.
+            undo: Takes it back and returns a sentence that confirms it.
+            detail: More about it.
+            action: The label of the notice's button; "" for Undo.
         """
         for earlier in self._done:
             self._bus.publish(NoticeCleared(earlier.key))
@@ -299,7 +307,8 @@ class SessionCommands(QObject):
         done = _Done(f"{KEY_PREFIX}{self._count}", undo)
         self._done = [*self._done, done][-_REMEMBERED:]
         self._bus.publish(NoticeCleared("undo"))
-        self._bus.publish(Notice("ok", words, detail, key=done.key, action=self.tr("Undo")))
+        label = action or self.tr("Undo")
+        self._bus.publish(Notice("ok", words, detail, key=done.key, action=label))
 
 
 def copy_ids(targets: Targets) -> None:

@@ -8,7 +8,7 @@ their sections in ``shown_by_parts``, so that they are not generated a second ti
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hermes_desktop.ui.settings.fields.parts import (
@@ -25,6 +25,7 @@ from hermes_desktop.ui.settings.forgetting_part import RetentionPart
 from hermes_desktop.ui.settings.model_part import ModelPart
 from hermes_desktop.ui.settings.other_keys_part import OtherKeysPart
 from hermes_desktop.ui.settings.platforms.platforms_part import PlatformsPart
+from hermes_desktop.ui.settings.sandbox_part import SandboxPart
 from hermes_desktop.ui.settings.secrets.secrets_group import SecretsPart
 from hermes_desktop.ui.settings.versions_part import VersionsPart
 
@@ -45,6 +46,7 @@ class PageEntry:
         about: What is set there, one sentence.
         above: Parts before the generated ones.
         below: Parts after them.
+        before: Parts directly before the generated one of a section, by its name.
         shown_by_parts: Sections whose options those parts show.
     """
 
@@ -54,6 +56,7 @@ class PageEntry:
     about: str
     above: tuple[PartMaker, ...] = ()
     below: tuple[PartMaker, ...] = ()
+    before: Mapping[str, PartMaker] = field(default_factory=dict)
     shown_by_parts: frozenset[str] = frozenset()
 
 
@@ -70,6 +73,7 @@ PAGES: tuple[PageEntry, ...] = (
         "mark",
         "Which model answers, and what it may do.",
         above=(ModelPart,),
+        before={"Approvals and questions": SandboxPart},
     ),
     PageEntry(
         SESSIONS,

@@ -12,7 +12,7 @@ from hermes_desktop import __version__
 from hermes_desktop.ui.widgets.control_corrections import remove_icons
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16, SPACE_24
 
-FOR_SESSIONS = frozenset({"rename", "archive", "delete"})
+FOR_SESSIONS = frozenset({"rename", "archive", "delete", "undo_turn"})
 """Actions on a session, available only while sessions are visible."""
 
 
@@ -47,6 +47,7 @@ KEYS = (
     Key("F2", "Rename the session", "rename"),
     Key("Ctrl+E", "Archive or unarchive the session", "archive"),
     Key("Del", "Delete the selected sessions", "delete"),
+    Key("Ctrl+Alt+Z", "Undo the last turn, files included", "undo_turn"),
     Key("Ctrl+Z", "Undo the last deletion or archiving", "undo"),
     Key("F5", "Reload the history", "refresh"),
     Key("1", "Choose the first answer to a question; 2 the second, and so on"),

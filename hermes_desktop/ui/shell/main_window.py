@@ -22,6 +22,8 @@ from hermes_desktop.ui.shell.session_routes import SessionCoordinator
 from hermes_desktop.ui.shell.window_memory import WindowSettings
 from hermes_desktop.ui.shell.window_navigation import WindowNavigation
 from hermes_desktop.ui.shell.window_parts import DemoBanner, SplitView
+from hermes_desktop.ui.undo.runs_later_card import RunsLaterCard, RunsLaterWatch
+from hermes_desktop.ui.undo.undo_commands import UndoCommands
 from hermes_desktop.ui.widgets.notice_presenter import NoticeStrip
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ class MainWindow(QMainWindow):
         demo: Shows the banner of the demonstration.
 
     Attributes:
+        undoing: The commands that undo turns.
         closing: Decides what happens when the user closes the window.
 
     Signals:
@@ -99,6 +102,10 @@ class MainWindow(QMainWindow):
         self._settings = self._make_settings(bridge, theme, clock)
         self._banner = DemoBanner(theme) if demo else None
         self._commands = SessionCommands(services.actions, slots, services.bus, theme, self)
+        self.undoing = UndoCommands(
+            services.undo, slots, services.bus, theme, self, self._commands.tell
+        )
+        self._runs_later = self._make_card(bridge)
         self._navigation = self._make_navigation()
         way = self._navigation.show_session
         self._routes = SessionCoordinator(self._pane, page, self._commands, slots, way)
@@ -197,6 +204,7 @@ class MainWindow(QMainWindow):
     def prepare_to_end(self) -> None:
         """Save the window's geometry and hide it; the next close is final."""
         self._ending = True
+        self.undoing.stop()
         self._memory.save(self, None if self._sides.narrow else self._sides)
         self._settings.close()
         self._gateway.close()
@@ -256,6 +264,20 @@ class MainWindow(QMainWindow):
             restart_gateway=partial(self._gateway.commands.run, "restart"),
         )
 
+    def _make_card(self, bridge: EventBridge) -> RunsLaterWatch:
+        """Create the card of files that run later, above the message field."""
+        page = self._page
+        card = RunsLaterCard(self._theme, page)
+        page.sheets.add(card)
+        return RunsLaterWatch(
+            card,
+            self._services.undo,
+            self.undoing,
+            slots=self._slots,
+            bridge=bridge,
+            shown=lambda: page.current_session_id,
+        )
+
     def _make_navigation(self) -> WindowNavigation:
         return WindowNavigation(
             self,
@@ -284,6 +306,7 @@ class MainWindow(QMainWindow):
             "rename": way.rename,
             "archive": self._routes.archive,
             "delete": self._routes.delete,
+            "undo_turn": self._undo_turn,
             "undo": partial(way.undo, self._commands.undo_last),
             "refresh": self._refresh,
             "escape": way.escape,
@@ -323,6 +346,8 @@ class MainWindow(QMainWindow):
         page.session_opened.connect(pane.show_as_open)
         page.title_changed.connect(self._show_title)
         page.readiness_changed.connect(self._status.show_readiness)
+        page.undo_wanted.connect(self.undoing.undo)
+        page.shown_changed.connect(self._runs_later.look)
         page.context.changed.connect(self._status.context.show_used)
         page.back_requested.connect(way.show_list)
         page.session_wanted.connect(way.write_in)
@@ -340,8 +365,11 @@ class MainWindow(QMainWindow):
         self._rail.help_wanted.connect(way.show_keys)
         self._notices.closed.connect(self.notice_closed)
         self._notices.acted.connect(self._commands.act_on)
+        self._notices.acted.connect(self.undoing.act_on)
         self._notices.acted.connect(self._gateway.act_on)
         self._routes.usage_wanted.connect(way.show_usage)
+        self._routes.undo_wanted.connect(self.undoing.undo)
+        self._routes.restore_wanted.connect(self.undoing.restore)
         bridge.notice.connect(self._notices.show_notice)
         bridge.notice_cleared.connect(self._notices.clear)
         bridge.turn_finished.connect(self._turn_finished)
@@ -365,6 +393,11 @@ class MainWindow(QMainWindow):
             self._page.focus_composer()
         elif self._pane.view.isVisible():
             self._pane.view.setFocus()
+
+    def _undo_turn(self) -> None:
+        session_id = self._page.current_session_id
+        if session_id is not None:
+            self.undoing.undo(session_id)
 
     def _show_title(self, title: str) -> None:
         self.setWindowTitle(title[:_LONGEST_TITLE] or self.tr("Hermes"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu
 
 if TYPE_CHECKING:
@@ -32,9 +33,13 @@ class SessionCoordinator(QObject):
 
     Signals:
         usage_wanted: Show the usage of the session.
+        undo_wanted: Undo the last turn of the session; carries its id.
+        restore_wanted: Take back the latest undo in the session; carries its id.
     """
 
     usage_wanted = Signal(object)
+    undo_wanted = Signal(str)
+    restore_wanted = Signal(str)
 
     def __init__(
         self,
@@ -79,9 +84,19 @@ class SessionCoordinator(QObject):
             menu = QMenu(self._page)
             self._commands.fill_menu(menu, (shown,), self._page.header.begin_rename)
             menu.addSeparator()
+            self._add_undo(menu, shown.id)
             menu.addAction(self.tr("Usage…"), lambda: self.usage_wanted.emit(shown))
             menu.aboutToHide.connect(menu.deleteLater)
             menu.popup(place)
+
+    def _add_undo(self, menu: QMenu, session_id: str) -> None:
+        undo = menu.addAction(self.tr("Undo the last turn…"))
+        undo.setShortcut(QKeySequence("Ctrl+Alt+Z"))
+        undo.setShortcutVisibleInContextMenu(True)
+        undo.triggered.connect(lambda: self.undo_wanted.emit(session_id))
+        restore = menu.addAction(self.tr("Restore the undone turn"))
+        restore.triggered.connect(lambda: self.restore_wanted.emit(session_id))
+        menu.addSeparator()
 
     def _open_hit(self, hit: SearchHit) -> None:
         showing = self._show(hit.tip_id, hit.message_id)

@@ -23,15 +23,21 @@ class MessageActions(QObject):
     Args:
         calls: Runs the parsing of more text and the coloring of code.
         parent: The view; menus open over it.
+        last_prompt: Returns the row id of the newest stored message of the user.
 
     Signals:
         link_wanted: A link was clicked; holds its address.
+        undo_wanted: Undo the turn of a message, and later ones; holds the message's row id.
     """
 
     link_wanted = Signal(str)
+    undo_wanted = Signal(int)
 
-    def __init__(self, calls: BackgroundCalls, parent: QWidget) -> None:
+    def __init__(
+        self, calls: BackgroundCalls, parent: QWidget, last_prompt: Callable[[], int]
+    ) -> None:
         super().__init__(parent)
+        self._last_prompt = last_prompt
         self._over = parent
         self._calls = calls
         self._colouring = CodeHighlighter(calls, self)
@@ -53,9 +59,23 @@ class MessageActions(QObject):
             copy.triggered.connect(text.copy)
         _add_copy(menu, self.tr("Copy message"), widget.plain)
         _add_copy(menu, self.tr("Copy as Markdown"), lambda: widget.source)
+        self._add_undo(menu, widget)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(point)
         return menu
+
+    def _add_undo(self, menu: QMenu, widget: MessageWidget) -> None:
+        """Offer to undo the turn of a stored message that the model still gets."""
+        entry = widget.entry
+        if entry is None or entry.dim or widget.speaker == "system":
+            return
+        row = entry.message.id
+        is_last = row >= self._last_prompt()
+        menu.addSeparator()
+        undo = menu.addAction(
+            self.tr("Undo this turn…") if is_last else self.tr("Undo from here on…")
+        )
+        undo.triggered.connect(lambda: self.undo_wanted.emit(row))
 
     def _show_more(self, widget: MessageWidget) -> None:
         start, source, entry = widget.shown_characters, widget.source, widget.entry

@@ -51,6 +51,7 @@ class TranscriptView(QWidget):
         retry_wanted: Retry a failed turn; holds its id and its prompt.
         settings_wanted: A failure can be fixed at this page and setting; either may be "".
         stop_wanted: Stop the reply in the shown session.
+        undo_wanted: Undo the turn of a message, and later ones; holds the message's row id.
         first_painted: The first part of a conversation given to :meth:`set_page` is on screen.
     """
 
@@ -61,6 +62,7 @@ class TranscriptView(QWidget):
     retry_wanted = Signal(str, str)
     settings_wanted = Signal(str, str)
     stop_wanted = Signal()
+    undo_wanted = Signal(int)
     first_painted = Signal()
 
     def __init__(self, theme: Theme, workers: WorkerThreads, parent: QWidget | None = None) -> None:
@@ -68,7 +70,7 @@ class TranscriptView(QWidget):
         self._theme = theme
         look = Look.of(theme.palette)
         calls = BackgroundCalls(workers, MainThreadCalls.of(theme.app), self)
-        self._actions = MessageActions(calls, self)
+        self._actions = MessageActions(calls, self, lambda: self.live.last_prompt_row)
         self._builder = WidgetBuilder(calls, look, self)
         self.live = LiveTurns(look, self._actions.connect_message, self._retry)
         self.area = TranscriptScroll(theme, self)
@@ -105,6 +107,7 @@ class TranscriptView(QWidget):
         self.find_bar.closed.connect(self.area.setFocus)
         self._flush_timer.timeout.connect(self._flush)
         self._actions.link_wanted.connect(self.link_wanted)
+        self._actions.undo_wanted.connect(self.undo_wanted)
         self._theme.changed.connect(self._restyle)
 
     @property

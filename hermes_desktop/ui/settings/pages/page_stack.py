@@ -40,11 +40,12 @@ def make_parts(entry: PageEntry, context: SettingsContext) -> list[SettingsPart]
         section = view.option.section
         if page_of(view.option) == entry.name and section not in entry.shown_by_parts:
             sections.setdefault(section, []).append(view)
-    generated = [
-        OptionsPart(context, SECTION_TITLES.get(name, name), found)
-        for name, found in sections.items()
-        if found
-    ]
+    generated: list[SettingsPart] = []
+    for name, found in sections.items():
+        if found:
+            before = entry.before.get(name)
+            generated += [before(context)] if before is not None else []
+            generated.append(OptionsPart(context, SECTION_TITLES.get(name, name), found))
     above = [make(context) for make in entry.above]
     return [*above, *generated, *(make(context) for make in entry.below)]
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from hermes_desktop.ui.widgets.control_corrections import remove_icons
-from hermes_desktop.ui.widgets.scroll_bars import make_slim
+from hermes_desktop.ui.widgets.difference_text import DifferenceText
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel, heading_label
-from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, SPACE_16, SPACE_24, fixed_font
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, SPACE_16, SPACE_24
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hermes_desktop.ui.widgets.theme import Palette, Theme
+    from hermes_desktop.ui.widgets.theme import Theme
 
 _SIZE = QSize(620, 440)
 
@@ -67,33 +66,3 @@ class DifferenceDialog(QDialog):
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         column.addWidget(buttons)
-
-
-class DifferenceText(QPlainTextEdit):
-    """The diff as read-only text; added and removed lines in the colors of the theme."""
-
-    def __init__(self, difference: str, theme: Theme) -> None:
-        super().__init__()
-        self.setReadOnly(True)
-        self.setTabChangesFocus(True)
-        self.setFont(fixed_font())
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setAccessibleName(self.tr("Difference"))
-        make_slim(self, theme)
-        cursor = QTextCursor(self.document())
-        for number, line in enumerate(difference.splitlines()):
-            if number:
-                cursor.insertBlock()
-            cursor.insertText(line, _format(line, theme.palette))
-        self.moveCursor(QTextCursor.MoveOperation.Start)
-
-
-def _format(line: str, palette: Palette) -> QTextCharFormat:
-    colours = {"+": palette.ok, "-": palette.error, "@": palette.secondary_text}
-    if line.startswith(("+++", "---")):
-        colour = palette.secondary_text
-    else:
-        colour = colours.get(line[:1], palette.text)
-    result = QTextCharFormat()
-    result.setForeground(QColor(colour))
-    return result

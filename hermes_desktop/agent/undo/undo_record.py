@@ -1,0 +1,160 @@
+"""Records of undos, on the disk: what an undo replaced, so that it can be taken back."""
+
+import contextlib
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hermes_desktop.agent.undo.turn_record import (
+    RecordState,
+    TurnRecord,
+    decoded_record,
+    stored_record,
+)
+from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRecord:
+    """What one undo replaces. It is written before the first file is.
+
+    Attributes:
+        id: Its name; later undos have greater ones.
+        session_id: The session.
+        message_id: The row of the first message that was taken back; 0: none was.
+        folders: What was in each folder, as the ``before`` of a turn; its ``after`` is what was put
+            back.
+        rows: The rows of the messages that were taken back.
+        turns: The records of the undone turns, and their states before.
+        finished: The undo was not killed or cancelled.
+    """
+
+    id: str
+    session_id: str
+    message_id: int = 0
+    folders: tuple[TurnRecord, ...] = ()
+    rows: tuple[int, ...] = ()
+    turns: Mapping[str, RecordState] = field(default_factory=dict)
+    finished: bool = False
+
+
+class UndoRecords:
+    """The undos of a home. Blocking; thread-safe, as each record has one writer.
+
+    Args:
+        folder: The folder of the records.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, record: UndoRecord) -> None:
+        """Store a record in place of its earlier state.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        make_private_folder(self._folder)
+        write_text_atomic(self._path(record.id), json.dumps(_stored(record)))
+
+    def begin(self, record: UndoRecord) -> UndoRecord:
+        """Store the record of an undo, joined with an unfinished one of the same messages.
+
+        So taking it back also takes back what was done before the program was killed.
+
+        Raises:
+            OSError: It cannot be written; nothing may be replaced then.
+        """
+        earlier = [
+            each
+            for each in self.all()
+            if not each.finished
+            and (each.session_id, each.message_id) == (record.session_id, record.message_id)
+            and record.message_id
+        ]
+        for each in earlier:
+            record = _joined(each, record)
+        self.write(record)
+        for each in earlier:
+            self.remove(each.id)
+        return record
+
+    def remove(self, record_id: str) -> None:
+        """Delete a record, if it is there."""
+        with contextlib.suppress(OSError):
+            self._path(record_id).unlink(missing_ok=True)
+
+    def names(self) -> list[str]:
+        """Return the ids of the records, the earliest first."""
+        try:
+            return sorted(path.stem for path in self._folder.glob("*.json"))
+        except OSError:
+            return []
+
+    def get(self, record_id: str) -> UndoRecord | None:
+        """Return a record; None if it is not there, or cannot be read."""
+        return next((each for each in self.all() if each.id == record_id), None)
+
+    def all(self) -> Iterator[UndoRecord]:
+        """Return the records, the earliest first. Those that cannot be read are left out."""
+        for name in self.names():
+            try:
+                text = self._path(name).read_text(encoding="utf-8")
+                yield _decoded(name, json.loads(text))
+            except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+                log.warning("The record of an undo cannot be read: %s", type(e).__name__)
+
+    def _path(self, record_id: str) -> Path:
+        return self._folder / f"{record_id}.json"
+
+
+def _joined(earlier: UndoRecord, later: UndoRecord) -> UndoRecord:
+    """Return the later record with what the earlier one had replaced before."""
+    folders = {each.folder: each for each in earlier.folders}
+    for each in later.folders:
+        old = folders.get(each.folder)
+        if old is None:
+            folders[each.folder] = each
+            continue
+        fresh = {path: entry for path, entry in each.before.items() if path not in old.after}
+        folders[each.folder] = replace(
+            each, before={**fresh, **old.before}, after={**old.after, **each.after}
+        )
+    return replace(
+        later,
+        folders=tuple(folders.values()),
+        rows=tuple(sorted({*earlier.rows, *later.rows})),
+        turns={**later.turns, **earlier.turns},
+    )
+
+
+def _stored(record: UndoRecord) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "session_id": record.session_id,
+        "message_id": record.message_id,
+        "folders": [stored_record(each) for each in record.folders],
+        "rows": list(record.rows),
+        "turns": dict(record.turns),
+        "finished": record.finished,
+    }
+
+
+def _decoded(name: str, stored: dict[str, Any]) -> UndoRecord:
+    turns = stored["turns"]
+    if stored["version"] != 1 or not set(turns.values()) <= {"running", "done", "undone"}:
+        raise ValueError("another version")
+    return UndoRecord(
+        name,
+        str(stored["session_id"]),
+        int(stored["message_id"]),
+        tuple(decoded_record(name, each) for each in stored["folders"]),
+        tuple(map(int, stored["rows"])),
+        dict(turns),
+        bool(stored["finished"]),
+    )

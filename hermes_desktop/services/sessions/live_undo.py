@@ -1,0 +1,133 @@
+"""Undoing turns from the window; awaited on the event loop."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.services.sessions.state_watch import StateWatch
+from hermes_desktop.services.sessions.turn_undo import (
+    Step,
+    TurnUndoing,
+    TurnUndoPlan,
+    TurnUndoResult,
+    UndoChoice,
+    UndoneRestored,
+    UnseenFiles,
+)
+from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, Progress, silent
+from hermes_desktop.state.records.records import Message
+
+MOST_LINES = 2_000
+"""How many lines of a difference are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnUndoPreview:
+    """What undoing turns would do, for display.
+
+    Attributes:
+        plan: The plan to pass to :meth:`AsyncTurnUndo.undo`.
+        messages: The first messages that it takes back.
+    """
+
+    plan: TurnUndoPlan
+    messages: tuple[Message, ...] = ()
+
+
+class AsyncTurnUndo:
+    """Asynchronous facade of :class:`TurnUndoing`, called on the event loop.
+
+    Every method may raise ``BusyError``, ``StateError`` and the errors of the method it wraps.
+
+    Args:
+        undoing: The blocking part, which refuses while a turn runs.
+        worker: Runs it; long.
+        watch: The watcher that checks the shared file after each change.
+    """
+
+    def __init__(self, undoing: TurnUndoing, *, worker: WorkerThreads, watch: StateWatch) -> None:
+        self._undoing = undoing
+        self._worker = worker
+        self._watch = watch
+
+    async def preview(
+        self, session_id: str, turns: int = 1, *, message_id: int = 0
+    ) -> TurnUndoPreview:
+        """Find what undoing the last turns would do; changes nothing.
+
+        Args:
+            session_id: The session.
+            turns: How many turns.
+            message_id: A message of the first of these turns, instead of their number; 0: none.
+        """
+
+        def look() -> TurnUndoPreview:
+            self._undoing.require_writable()
+            plan = self._undoing.plan(session_id, turns, message_id=message_id)
+            return TurnUndoPreview(plan, self._undoing.messages(plan))
+
+        return await self._worker.run(look)
+
+    async def difference(self, step: Step) -> str:
+        """Return what would change in a file, as a unified difference; "" where it has no text."""
+        return await self._worker.run(partial(self._undoing.difference, step, MOST_LINES))
+
+    async def undo(
+        self,
+        plan: TurnUndoPlan,
+        choice: UndoChoice,
+        *,
+        on_progress: OnProgress = silent,
+        cancel: CancelSignal | None = None,
+    ) -> TurnUndoResult:
+        """Carry out a plan; see :meth:`TurnUndoing.undo`. Progress is reported on the loop."""
+        with _on_loop(on_progress) as tell:
+            call = partial(self._undoing.undo, plan, choice, on_progress=tell, cancel=cancel)
+            done = await self._worker.run(call)
+        self._watch.check_now()
+        return done
+
+    async def redo(
+        self,
+        session_id: str,
+        undo_id: str = "",
+        *,
+        on_progress: OnProgress = silent,
+        cancel: CancelSignal | None = None,
+    ) -> UndoneRestored:
+        """Take back an undo; see :meth:`TurnUndoing.redo`. Progress is reported on the loop."""
+        with _on_loop(on_progress) as tell:
+            call = partial(self._undoing.redo, session_id, undo_id, on_progress=tell, cancel=cancel)
+            done = await self._worker.run(call)
+        self._watch.check_now()
+        return done
+
+    async def unseen(self, session_id: str) -> UnseenFiles | None:
+        """Return the changed files that run later and wait for the user; None for none."""
+        return await self._worker.run(partial(self._undoing.unseen, session_id))
+
+    async def keep(self, files: UnseenFiles) -> None:
+        """Note that the user has looked at these files."""
+        await self._worker.run(partial(self._undoing.keep, files))
+
+
+@contextmanager
+def _on_loop(on_progress: OnProgress) -> Iterator[Callable[[Progress], None]]:
+    """Pass progress on to the loop, and nothing after the end."""
+    loop = asyncio.get_running_loop()
+    ended = False
+
+    def hear(progress: Progress) -> None:
+        if not ended:
+            on_progress(progress)
+
+    def pass_on(progress: Progress) -> None:
+        loop.call_soon_threadsafe(hear, progress)
+
+    try:
+        yield pass_on
+    finally:
+        ended = True

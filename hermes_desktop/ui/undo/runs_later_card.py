@@ -1,0 +1,153 @@
+"""The card of changed files that run by themselves later: keep them, or put them back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.ui.undo.undo_words import counted
+from hermes_desktop.ui.widgets.centered_column import put_in_middle
+from hermes_desktop.ui.widgets.flow_row import FlowRow
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, SecondaryLabel, heading_label
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12
+from hermes_desktop.ui.words.visible_text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hermes_desktop.core.events import TurnFinished
+    from hermes_desktop.services.sessions.live_undo import AsyncTurnUndo
+    from hermes_desktop.services.sessions.turn_undo import UnseenFiles
+    from hermes_desktop.ui.undo.undo_commands import UndoCommands
+    from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+    from hermes_desktop.ui.widgets.event_bridge import EventBridge
+    from hermes_desktop.ui.widgets.theme import Theme
+
+MOST_NAMED = 5
+
+
+class RunsLaterCard(QWidget):
+    """A sheet above the message field, shown while such files wait to be looked at.
+
+    Signals:
+        keep_wanted: Keep the files.
+        put_back_wanted: Show the differences, to put files back.
+    """
+
+    keep_wanted = Signal(object)
+    put_back_wanted = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.files: UnseenFiles | None = None
+        self.title = heading_label()
+        self.list = LeadingLabel()
+        self.why = SecondaryLabel(
+            theme, self.tr("Other programs run or obey them without asking. Look at the changes.")
+        )
+        self.see = QPushButton(self.tr("Put back…"))
+        self.keep = QPushButton(self.tr("Keep"))
+        row = FlowRow()
+        for button in (self.see, self.keep):
+            button.setAutoDefault(False)
+            row.add(button)
+        column = QVBoxLayout()
+        column.setSpacing(SPACE_8)
+        words = QVBoxLayout()
+        words.setSpacing(SPACE_4)
+        for label in (self.title, self.list, self.why):
+            label.setMinimumHeight(1)
+            words.addWidget(label)
+        column.addLayout(words)
+        column.addWidget(row)
+        put_in_middle(self, column, top=SPACE_12, bottom=SPACE_12)
+        self.see.clicked.connect(lambda: self.put_back_wanted.emit(self.files))
+        self.keep.clicked.connect(lambda: self.keep_wanted.emit(self.files))
+        theme.changed.connect(self.update)
+        self.hide()
+
+    def show_files(self, files: UnseenFiles | None) -> None:
+        """Show these files; None hides the card."""
+        self.files = files
+        if files is not None:
+            count = len(files.run_by)
+            noun = "file that runs" if count == 1 else "files that run"
+            later = "by itself" if count == 1 else "by themselves"
+            self.title.setText(f"Hermes changed {count:,} {noun} {later} later")
+            self.list.setText("\n".join(_lines(files)))
+            self.setAccessibleName(self.title.text())
+            self.setAccessibleDescription(self.list.text())
+        self.setVisible(files is not None)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        palette = self._theme.palette
+        painter.fillRect(self.rect(), QColor(palette.raised))
+        painter.fillRect(0, 0, self.width(), 2, QColor(palette.warning))
+        painter.end()
+
+
+class RunsLaterWatch(QObject):
+    """Controller that shows the card for the session on the page.
+
+    Args:
+        card: The card.
+        service: Finds the files.
+        commands: Keep them and put them back.
+        slots: Runs the coroutines.
+        bridge: The ends of turns.
+        shown: Returns the id of the session on the page, None for a new one.
+    """
+
+    def __init__(
+        self,
+        card: RunsLaterCard,
+        service: AsyncTurnUndo,
+        commands: UndoCommands,
+        *,
+        slots: AsyncSlots,
+        bridge: EventBridge,
+        shown: Callable[[], str | None],
+    ) -> None:
+        super().__init__(card)
+        self._card = card
+        self._service = service
+        self._slots = slots
+        self._shown = shown
+        card.keep_wanted.connect(commands.keep)
+        card.put_back_wanted.connect(commands.put_back)
+        commands.changed.connect(lambda _: self.look())
+        bridge.turn_finished.connect(self._turn_finished)
+
+    def look(self) -> None:
+        """Show what waits in the session on the page."""
+        session_id = self._shown()
+        if session_id is None:
+            self._card.show_files(None)
+        else:
+            self._slots.start(self._look(session_id), doing=self.tr("Looking at changed files"))
+
+    async def _look(self, session_id: str) -> None:
+        try:
+            files = await self._service.unseen(session_id)
+        except HermesError:
+            files = None  # the page itself says why the session cannot be read
+        if session_id == self._shown():
+            self._card.show_files(files)
+
+    def _turn_finished(self, event: TurnFinished) -> None:
+        if event.session_id == self._shown() and event.stored:
+            self.look()
+
+
+def _lines(files: UnseenFiles) -> list[str]:
+    lines = [f"{one_line(path, 100)} ({by})" for path, by in files.run_by.items()]
+    more = len(lines) - MOST_NAMED
+    return lines[:MOST_NAMED] + ([f"and {counted(more, 'more file')}"] if more > 0 else [])
