@@ -438,7 +438,10 @@ def test_commands_are_done(rpc: RpcProcess, db: SessionDB) -> None:
     sid, key = begun(rpc)
     rpc.said(sid, "Hi")
 
-    assert "now called" in rpc.call("slash.exec", session_id=sid, command="/title A name")["output"]
+    assert (
+        "is now “A name”"
+        in rpc.call("slash.exec", session_id=sid, command="/title A name")["output"]
+    )
     assert db.get_session_title(key) == "A name"
     retried = rpc.call("command.dispatch", session_id=sid, name="retry")
     assert (retried["type"], retried["message"]) == ("send", "Hi")

@@ -105,7 +105,7 @@ def test_what_was_changed_since_is_left(program: Program, server: ModelServer, w
     shown = program.run("sessions", "undo", session, "--dry-run").out
     assert "plan.txt: changed since; not restored\n" in shown
     done = program.run("sessions", "undo", session, "--yes", "--files-only")
-    assert "Not restored, because it was changed since: plan.txt\n" in done.out
+    assert "Left, as it was changed since: plan.txt\n" in done.out
     assert (work / "plan.txt").read_text() == "by hand\n"
     assert (work / "old.txt").exists()
     assert len(said(program, session)) == 4

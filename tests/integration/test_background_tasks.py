@@ -78,7 +78,7 @@ async def test_it_runs_while_the_chat_goes_on_and_is_listed_and_ended(tmp_path: 
         running = chat.start("hello")
         await until(chat.gateway.model.asked.is_set)
         told = await chat.tell("/tasks")
-        assert "2 things running or waiting" in told
+        assert "2 tasks running or waiting" in told
         assert "reply: hello" in told
         assert await chat.tell(f"/agents stop {name}") == f"Stopped: background task {name}."
         assert "No task named bg_x" in await chat.tell("/agents stop bg_x")

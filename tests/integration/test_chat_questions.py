@@ -110,7 +110,7 @@ async def test_silence_is_told(tmp_path: Path) -> None:
     async with host_stage(tmp_path, config={"agent": {"clarify_timeout": 1}}) as stage:
         await stage.host.start()
         await ask(stage)
-        assert "No answer in time" in (await told(stage))["note"]
+        assert "Nobody answered in time" in (await told(stage))["note"]
         assert any("continue without" in each for each in stage.chat.texts("c1"))
 
 

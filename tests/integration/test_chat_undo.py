@@ -62,7 +62,7 @@ async def test_the_difference_is_shown_then_it_is_done(stage: Stage) -> None:
     await stage.turn("Change it", plan=f"ONE {SECRET}\n", new="x\n")
     asked = await stage.chat.tell("/undo")
     assert asked == (
-        "/undo: What was said last is taken out of the session.\n"
+        "/undo: The last messages are removed from the session.\n"
         "Files:\n"
         "- `new`: is deleted\n"
         "- `plan`: is put back\n"
@@ -75,7 +75,7 @@ async def test_the_difference_is_shown_then_it_is_done(stage: Stage) -> None:
     assert (stage.work / "new").exists()
     done = await stage.chat.tell("once")
     assert done == (
-        "Taken back: 1 message of yours and 1 row that followed.\n"
+        "Removed 1 message of yours and 1 row that followed.\n"
         "The first one began: “Change it”\n"
         "Put back: 2 files (`new`, `plan`).\n"
         "/undo restore brings it back."
@@ -109,7 +109,7 @@ async def test_what_others_changed_since_is_named_and_stays(stage: Stage) -> Non
 @pytest.mark.asyncio
 async def test_a_mistake_is_said_before_anything_is_asked(stage: Stage) -> None:
     await stage.turn("Change it", plan="ONE\n")
-    assert "That is no number of messages." in await stage.chat.tell("/undo all")
+    assert "This is not a valid number of messages." in await stage.chat.tell("/undo all")
 
 
 @pytest.mark.asyncio

@@ -24,10 +24,10 @@ async def test_commands_reach_the_host_and_restart_it(tmp_path: Path) -> None:
     async with host_stage(tmp_path) as stage:
         await stage.host.start()
         assert "telegram connected" in await ask(stage, "/status")
-        assert "fake-model answers" in await ask(stage, "/model")
+        assert "fake-model at custom answers" in await ask(stage, "/model")
         assert "restarts" in await ask(stage, "/restart")
         await stage.until(lambda: stage.words()[-3:] == ["stopping", "starting", "running"])
-        assert "fake-model answers" in await ask(stage, "/model")
+        assert "fake-model at custom answers" in await ask(stage, "/model")
         assert stage.model.requests == []
 
 

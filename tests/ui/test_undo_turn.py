@@ -108,7 +108,7 @@ async def test_a_turn_is_shown_undone_and_restored(stage: Stage, scheme: str) ->
         await stage.turn(CHANGE)
         after = stage.files()
         (stage.work / "new.txt").write_text("by hand\n")
-        stage.window.run_action("undo_turn")
+        stage.window._actions["undo_turn"].trigger()
         dialog = await stage.undo_dialog()
         await stage.until(lambda: "+two" in dialog.difference.toPlainText() or select(dialog))
         stage.save("preview", dialog)
@@ -123,7 +123,7 @@ async def test_a_turn_is_shown_undone_and_restored(stage: Stage, scheme: str) ->
         assert (stage.work / "plan.txt").read_text() == after["plan.txt"]
 
         (stage.work / "new.txt").write_text("new\n")
-        stage.window.run_action("undo_turn")
+        stage.window._actions["undo_turn"].trigger()
         dialog = await stage.undo_dialog()
         dialog.undo_button.click()
         await stage.told("Undid the turn: 3 files put back, 4 messages taken back.")
@@ -148,14 +148,14 @@ async def test_a_file_of_somebody_else_is_replaced_only_when_chosen(stage: Stage
     async with stage:
         await stage.turn(CHANGE)
         (stage.work / "plan.txt").write_text("by hand\n")
-        stage.window.run_action("undo_turn")
+        stage.window._actions["undo_turn"].trigger()
         dialog = await stage.undo_dialog()
         found = dialog.tree.findItems("plan.txt", Qt.MatchFlag.MatchExactly, 0)
         found[0].setCheckState(0, Qt.CheckState.Checked)
         dialog.undo_button.click()
         await stage.told("Undid the turn")
         assert stage.files()["plan.txt"] == "one\ntwo\n"
-        stage.window.run_action("undo")  # Ctrl+Z, like Restore
+        stage.window._actions["undo"].trigger()  # Ctrl+Z, like Restore
         await stage.told("Restored")
         assert stage.files()["plan.txt"] == "by hand\n"
 
@@ -205,7 +205,7 @@ async def test_nothing_is_undone_while_a_turn_runs(stage: Stage) -> None:
         composer = stage.window.page.composer
         composer.submitted.emit("And now?")
         await stage.until(lambda: stage.services.chat.is_running(session_id))
-        stage.window.run_action("undo_turn")
+        stage.window._actions["undo_turn"].trigger()
         await stage.told("cannot be undone now")
         assert stage.files() == after
         await stage.services.chat.stop(session_id)

@@ -53,8 +53,8 @@ def _sandbox_grants() -> Iterator[Option]:
             "allowed_hosts",
             "Hosts that commands can reach",
             (
-                "Names such as example.org; *.example.org includes subdomains, and * is every "
-                "public host. Without bubblewrap, a single name opens the whole network."
+                "Names such as example.org. A leading *. includes subdomains. A single * is "
+                "every public host. Without bubblewrap, a single name opens the whole network."
             ),
             "A host that commands can reach can receive your files.",
         ),
@@ -124,8 +124,8 @@ TOOL_OPTIONS: tuple[Option, ...] = (
     Option(
         key="approvals.mode",
         title="Ask before risky actions",
-        help="The assistant asks before an action that cannot be undone, such as deleting, "
-        "overwriting, installing or sending something.",
+        help="The assistant asks before an action that cannot be undone. Examples are deleting, "
+        "overwriting, installing and sending something.",
         section=_ASKING,
         kind="choice",
         default="smart",

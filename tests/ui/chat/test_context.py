@@ -63,7 +63,7 @@ def test_what_is_near_the_threshold_is_marked_and_explained() -> None:
     near = ContextUsed("s", 27_500, 40_000, 30_000)
     assert is_near(near)
     assert "summarized soon" in tip_words(near)
-    assert "unknown" in tip_words(ContextUsed("s", 10, None, 30_000))
+    assert "is not known" in tip_words(ContextUsed("s", 10, None, 30_000))
     assert "Automatic compression is off" in tip_words(ContextUsed("s", 10, 40_000, None))
 
 

@@ -44,7 +44,7 @@ def test_what_is_filled_in_again_is_no_change(on) -> None:
         (DAYS, "-1", "from 0 to 36500"),
         (DAYS, "2.5", "not a whole number"),
         (DAYS, "many", "not a number"),
-        ("model.base_url", "ftp://x", "not an address"),
+        ("model.base_url", "ftp://x", "not the address of a server"),
         ("model.base_url", "http://me:pw@x/v1", "password"),
         ("compression.threshold", "nan", "not a number"),
     ],

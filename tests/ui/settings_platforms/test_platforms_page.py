@@ -48,7 +48,7 @@ async def test_one_that_only_hermes_serves_is_listed_without_a_test(stage) -> No
         card = stage.part.cards["discord"]
         card.show_open(opened=True)
         assert not card.body.check.isVisibleTo(stage.view)
-        assert "cannot serve it" in card.body.why.text()
+        assert "does not support it" in card.body.why.text()
         assert card.fields["DISCORD_BOT_TOKEN"].origin.text() == "Stored in .env."
 
 
@@ -83,7 +83,7 @@ async def test_a_test_shows_that_it_runs_and_can_be_stopped(stage: PlatformsStag
         stage.chat.set(silent=True)
         stage.press(card.body.check.button)
         await stage.until(lambda: card.body.check.waiting.isVisibleTo(stage.view))
-        assert card.body.check.waiting.words.text().startswith("Asking Telegram")
+        assert card.body.check.waiting.words.text().startswith("Contacting Telegram")
         assert not card.body.check.button.isEnabled()
         stage.press(card.body.check.waiting.cancel)
         assert card.body.check.answer.text == "The test was canceled."

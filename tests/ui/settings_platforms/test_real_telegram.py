@@ -22,7 +22,7 @@ async def test_telegram_says_in_its_own_words_what_it_makes_of_a_token(
             stage.press(card.body.check.button)
             await stage.until(lambda: card.body.check.answer.text)
             assert card.body.check.answer.text.startswith(
-                "Telegram accepts the token. It knows the"
+                "Telegram accepts the token. The bot is @"
             )
             assert "@" in card.body.check.answer.text
             stage.paste(BETTER)

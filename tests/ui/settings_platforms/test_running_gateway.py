@@ -46,7 +46,7 @@ async def test_a_new_token_is_taken_into_the_running_gateway(running: PlatformsS
         stage.chat.set(bad_token=BETTER)
         stage.paste(BETTER)
         await stage.save()
-        await stage.until(lambda: "Telegram refused it" in stage.field.message.text)
+        await stage.until(lambda: "Telegram rejected" in stage.field.message.text)
         assert stage.chat.tokens == [GOOD]
         assert stage.services.gateway.status.platforms[0].state == "connected"
         stage.chat.set(bad_token="")

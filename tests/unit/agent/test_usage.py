@@ -82,7 +82,7 @@ def test_what_is_no_price_is_none(db: SessionDB, cost: Any) -> None:
 
 def test_what_nobody_knows_is_not_told_as_nothing() -> None:
     assert cost_of(()) == Cost(None)
-    assert cost_words(Cost(None)) == "not known"
+    assert cost_words(Cost(None)) == "unknown"
     assert cost_words(Cost(0.5, partial=True)) == "at least 0.5000 US dollars"
     assert cost_words(Cost(0.5, estimated=True)) == "about 0.5000 US dollars"
     assert cost_words(Cost(0.0)) == "0.0000 US dollars"

@@ -25,7 +25,7 @@ def test_ten_megabytes_are_refused_at_once_and_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         read_config(file)
     assert "10.0 MB" in caught.value.detail
-    assert f"more than {MOST_BYTES / 1e6:g} MB" in caught.value.detail
+    assert f"the limit is {MOST_BYTES / 1e6:g} MB" in caught.value.detail
 
 
 def test_what_can_be_read_but_not_changed_in_time_says_so(tmp_path: Path) -> None:
