@@ -48,7 +48,8 @@ def test_values_sources_lines_and_what_is_not_known(program: Program, file: Path
     assert (mode["value"], mode["source"], mode["line"]) == ("both", "config.yaml", 38)
     assert found["session_reset.at_hour"]["is_set"]
     assert found["streaming.enabled"]["source"] == "default"
-    assert (found["terminal.cwd"]["known"], found["terminal.cwd"]["line"]) == (False, 27)
+    assert (found["terminal.backend"]["known"], found["terminal.backend"]["line"]) == (False, 26)
+    assert (found["terminal.cwd"]["known"], found["terminal.cwd"]["line"]) == (True, 27)
     assert (found["terminal.timeout"]["known"], found["terminal.timeout"]["value"]) == (True, 180)
     assert listed(program, "inactive", "minutes").keys() >= {"session_reset.idle_minutes"}
     assert "model.default" not in listed(program, "inactive")

@@ -17,7 +17,7 @@ def test_figures_as_text_and_as_json(program: Program) -> None:
     assert done.code == 0
     assert done.out.startswith("The last 7 days\n")
     assert "1,200 tokens" in done.out
-    assert "Costs: not known" in done.out
+    assert "Costs: unknown" in done.out
     assert "```" not in done.out
     told = json.loads(program.run("insights", "--json", "--source", "cli").out)
     assert told["total"]["sessions"] == 1

@@ -151,7 +151,7 @@ def test_settings_that_cannot_be_understood_hide_only_what_stands_there(
     (furnished / "config.yaml").write_text("hooks: [")
     done = program.run("plugins", "list")
     assert done.code == 0
-    assert "config.yaml cannot be understood" in done.err
+    assert "config.yaml cannot be parsed." in done.err
     assert "notes\tnot enabled" in done.out
 
 

@@ -44,7 +44,10 @@ class ChatStage:
         if self.configured:
             self.configure()
         self.services = build_services(
-            self.paths, redactor=SecretRedactor(), environ={}, hosts=False
+            self.paths,
+            redactor=SecretRedactor(),
+            environ={"HOME": str(self.paths.home.parent)},
+            hosts=False,
         )
         self.bus = self.services.bus
         self.bus.subscribe(Notice, self.notices.append)

@@ -48,6 +48,7 @@ class ToolStage:
         self.home.mkdir()
         self.config = config
         self.level = level
+        self.platform = "desktop"
         self.clock = SystemClock()
         self.db = SessionDB(self.home / "state.db")
         self.model = ScriptedModel()
@@ -66,7 +67,7 @@ class ToolStage:
         self.processes.close()
         self.db.close()
 
-    def tools(self, platform: str = "desktop") -> ToolBox:
+    def tools(self, platform: str = "") -> ToolBox:
         parts = ToolParts(
             home=self.home,
             user_home=self.user_home,
@@ -84,7 +85,9 @@ class ToolStage:
         config = dict(self.config)
         if self.level is not None:
             config["approvals"] = {"sandboxed_commands": "auto"} | config.get("approvals", {})
-        box = build_tools(parts, config, platform=platform, session_key=KEY, cwd=self.cwd)
+        box = build_tools(
+            parts, config, platform=platform or self.platform, session_key=KEY, cwd=self.cwd
+        )
         assert box is not None
         return box
 

@@ -138,7 +138,7 @@ async def test_who_may_not_use_a_command_does_not_and_lists_show_what_one_may(
         assert await chat.tell("/free", user_id="u2") == "free"
         assert "You cannot use /status here." in await chat.tell("/st", user_id="u2")
         listed = await chat.tell("/help")
-        assert "**Added**\n- `/free` — Free for all\n- `/mine` — a command of" in listed
+        assert "**Added**\n- `/free` — Free for all\n- `/mine` — a custom command" in listed
         assert "- `/st` — the same as /status" in listed
         assert "not this" not in await chat.tell("/new")
         assert "/mine" not in await chat.tell("/help", user_id="u2")

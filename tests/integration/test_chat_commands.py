@@ -208,7 +208,7 @@ async def test_branch_and_the_way_back(tmp_path: Path) -> None:
         assert chat.gateway.model.texts() == ["user: one", "assistant: reply 1", "user: two"]
         await talk(chat, "/model big")
         assert "Copied 4 messages to “Other”" in await chat.tell("/fork Other")
-        assert "big answers" in await chat.tell("/model")
+        assert "big at test answers." in await chat.tell("/model")
         assert "too long" in await chat.tell("/branch " + "x" * 101)
         assert await chat.tell(f"/resume {origin}") == "Continuing “Trip” (2 messages)."
         assert chat.texts() == ["one", "reply 1"]
@@ -367,7 +367,7 @@ async def test_only_the_person_who_was_asked_can_say_yes(tmp_path: Path) -> None
 @pytest.mark.asyncio
 async def test_resume_by_number_id_and_name(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        assert "There are no earlier sessions with a name here." in await chat.tell("/resume")
+        assert "There are no earlier sessions with a title here." in await chat.tell("/resume")
         await talk(chat, "one", "/title First")
         first = chat.session_id()
         await talk(chat, "/new", "two")
@@ -591,7 +591,7 @@ async def test_platform(tmp_path: Path) -> None:
         assert "not served here" in await chat.tell("/platform pause nowhere")
         assert "writing on this platform" in await chat.tell("/platform pause telegram")
         for bad in ("pause", "resume ", "frob discord", "x"):
-            assert "This cannot be parsed." in await chat.tell(f"/platform {bad}")
+            assert "This cannot be understood." in await chat.tell(f"/platform {bad}")
         assert chat.platforms.paused == []
 
 

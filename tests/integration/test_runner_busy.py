@@ -121,7 +121,7 @@ async def test_messages_wait_in_order_and_get_one_turn_each(tmp_path: Path) -> N
         await asyncio.gather(running, *waiting, late)
         first, second = sent(gateway)[:2]
         assert first.startswith("I will answer this next")
-        assert "3 before it (running for 1 min)" in second
+        assert "after 3 others (running for 1 min)" in second
         assert sent(gateway)[2:] == [f"reply {number}" for number in range(1, 6)]
         assert [turn_id for turn_id, _ in outcomes(gateway)] == [
             "turn long",

@@ -113,9 +113,9 @@ def test_a_full_disk(small_disk: Path) -> None:
         assert [row["content"] for row in db.get_messages("a")] == said
         with pytest.raises(StateError) as no_room:
             take_snapshot(path, small_disk / "snapshots", reason="test", now=1.0)
-        assert "no room" in no_room.value.title
+        assert no_room.value.title == "There is not enough space for a snapshot."
         own = DesktopDatabase(small_disk / "desktop" / "desktop.db")
-        with pytest.raises(Exception, match="no room"):
+        with pytest.raises(Exception, match="not enough space for a copy in the trash"):
             trash_sessions(db, own, ["a"], deleted_at=1.0, reason="test")
         assert list_trash(own) == ()
         filler.unlink()

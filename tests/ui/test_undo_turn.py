@@ -55,13 +55,9 @@ class Stage(WindowStage):
         return dialog
 
     async def gone(self) -> None:
+        """Wait until the preview is deleted: only then may another one be opened."""
         await self.until(
-            lambda: (
-                not any(
-                    isinstance(w, UndoDialog) and w.isVisible()
-                    for w in QApplication.topLevelWidgets()
-                )
-            )
+            lambda: not any(isinstance(w, UndoDialog) for w in QApplication.topLevelWidgets())
         )
 
     async def told(self, words: str) -> None:
@@ -201,10 +197,12 @@ async def test_nothing_is_undone_while_a_turn_runs(stage: Stage) -> None:
         await stage.turn(CHANGE)
         after = stage.files()
         stage.server.script(hang("Well"))
+        asked = len(stage.server.requests)
         session_id = stage.window.page.current_session_id
         composer = stage.window.page.composer
         composer.submitted.emit("And now?")
-        await stage.until(lambda: stage.services.chat.is_running(session_id))
+        await stage.until(lambda: len(stage.server.requests) > asked)
+        assert stage.services.chat.is_running(session_id)
         stage.window._actions["undo_turn"].trigger()
         await stage.told("cannot be undone now")
         assert stage.files() == after

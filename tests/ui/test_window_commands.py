@@ -3,10 +3,14 @@
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.agent.steering import Hint, with_hints
 from hermes_desktop.state import SessionDB
 from hermes_desktop.ui.transcript.blocks.tool_calls import result_text, succeeded
+from hermes_desktop.ui.undo.undo_dialog import UndoDialog
 from tests.fakes import model_server
 from tests.fakes.window_stage import WindowStage
 
@@ -23,6 +27,11 @@ def home(tmp_path: Path) -> Path:
     db.append_message(SESSION, "assistant", "First answer", timestamp=1.7e9 + 1)
     db.close()
     return home
+
+
+def undo_dialogs() -> list[UndoDialog]:
+    shown = QApplication.topLevelWidgets()
+    return [each for each in shown if isinstance(each, UndoDialog) and each.isVisible()]
 
 
 @pytest.mark.asyncio
@@ -47,10 +56,11 @@ async def test_an_answer_appears_and_goes_when_the_conversation_goes_on(
             "user: Second question",
         ]
 
-        await stage.type_and_send("/undo")
-        await stage.until(lambda: "To confirm," in stage.shown_text())
-        await stage.type_and_send("once")
-        await stage.until(lambda: "Removed 1 message of yours" in stage.shown_text())
+        composer = stage.window.page.composer
+        QTest.keyClicks(composer.field, "/undo")
+        QTest.keyClick(composer.field, Qt.Key.Key_Return)
+        await stage.until(undo_dialogs)
+        undo_dialogs()[0].undo_button.click()
         await stage.until(lambda: "Second answer" not in stage.shown_text())
         assert "First answer" in stage.shown_text()
 

@@ -22,7 +22,9 @@ def home(tmp_path: Path) -> Path:
         other = f"20260101_1000{number:02d}_aaaaaa"
         db.create_session(other, "cli")
         db.append_message(other, "user", f"Question number {number}", timestamp=1.7e9 + number)
-    db.create_session(SESSION, "cli")
+    folder = tmp_path / "work"  # the same for both programs, so the model is told of no change
+    folder.mkdir()
+    db.create_session(SESSION, "cli", cwd=str(folder))
     for number in range(30):
         db.append_message(SESSION, "user", f"Question {number}", timestamp=1.7e9 + 100 + number)
         db.append_message(SESSION, "assistant", f"Answer {number}", timestamp=1.7e9 + 100 + number)

@@ -144,7 +144,7 @@ _TOO_LONG_SIGNS = ("context", "token", "too large", "too long", "exceed", "paylo
 _LONG_HISTORY = 50
 
 TOO_LONG = (
-    "This session no longer fits into the model's context window. Compress it with /compress, "
+    "This session no longer fits into the model's context window. Shorten it with /compact, "
     "or start a new one with /reset."
 )
 NOT_REACHED = (

@@ -12,7 +12,7 @@ from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.core.processes.exit_deadline import EXIT_SLACK_S, ExitDeadline
 from hermes_desktop.services.assembly.assembly import build_gateway
-from hermes_desktop.services.hosting.undone_work import UNDONE_HINT, WHY_UNDONE, undone_sentence
+from hermes_desktop.services.hosting.undone_words import UNDONE_HINT, WHY_UNDONE, undone_sentence
 
 if TYPE_CHECKING:
     from hermes_desktop.gateway.platforms.registry import AdapterRegistry

@@ -11,7 +11,7 @@ from hermes_desktop.cli.command_setup import with_home
 from hermes_desktop.cli.gateway.gateway_texts import age, moment, stop_sentence
 from hermes_desktop.cli.output import Column, as_text
 from hermes_desktop.services.hosting.gateway_facts import GatewayFacts, PlatformFacts, read_facts
-from hermes_desktop.services.hosting.undone_work import UNDONE_HINT, WHY_UNDONE, undone_sentence
+from hermes_desktop.services.hosting.undone_words import UNDONE_HINT, WHY_UNDONE, undone_sentence
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths

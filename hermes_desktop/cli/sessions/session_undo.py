@@ -108,7 +108,7 @@ def undo_turns(
 @click.argument("session", metavar="ID|TITLE")
 @with_home
 def redo(*, session: str, paths: "HermesPaths") -> None:
-    """Take back the last undo of a session: files and messages return.
+    """Restore what the last undo of a session removed.
 
     Files that were changed after the undo are left as they are. Possible for 14 days, as long as
     nothing was added to the session.

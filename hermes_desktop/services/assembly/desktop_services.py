@@ -1,7 +1,7 @@
 """The services of the desktop program, joined, for the window and the command-line chat."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.processes.process_table import ProcessInfo
@@ -72,9 +72,7 @@ class DesktopServices:
     gateway: GatewayHost
     pairing: PairingRequests
     undo: AsyncTurnUndo
-    sandbox: SandboxCheck
     watch: StateWatch
-    tasks: TaskSet
     db: SessionDB
     watcher: ChangeWatcher
     workers: Workers
@@ -88,6 +86,8 @@ class DesktopServices:
     upkeep: HistoryMaintenance
     window_state: WindowState
     workplaces: Workplaces
+    sandbox: SandboxCheck = field(default_factory=SandboxCheck)
+    tasks: TaskSet = field(default_factory=TaskSet)
     hosts: bool = True
     ended_processes: tuple[ProcessInfo, ...] = ()
 
@@ -163,8 +163,7 @@ def join_parts(
     transcript, watcher = TranscriptReader(db, workers.readers), ChangeWatcher(paths.state_db)
     gateway = GatewayHost(setup, parts, runner, bus, clock)
     settings = build_settings_service(parts, gateway)
-    looks = (PairingWatch(paths.home), _beside(setup, parts, settings))
-    turns = OwnTurns(db, bus, clock, parts.open_turns)
+    looks, turns = _looks(setup, parts, settings), OwnTurns(db, bus, clock, parts.open_turns)
     watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, *looks)
     return DesktopServices(
         paths=paths,
@@ -176,14 +175,8 @@ def join_parts(
         chat=_chat(parts, runner, adapter, workers),
         gateway=gateway,
         pairing=_pairing(paths, workers, bus, clock),
-        undo=AsyncTurnUndo(
-            TurnUndoing(db, tools.undo, parts.conversations, turns.turn_in),
-            worker=workers.bulk,
-            watch=watch,
-        ),
-        sandbox=SandboxCheck(),
+        undo=_undo(parts, tools, turns, workers, watch),
         watch=watch,
-        tasks=TaskSet(),
         db=db,
         watcher=watcher,
         workers=workers,
@@ -201,13 +194,16 @@ def join_parts(
     )
 
 
-def _beside(setup: HostSetup, parts: HostedParts, settings: SettingsService) -> tuple[Beside, ...]:
-    """Return the additional checks of the state watcher: settings, and the store's condition."""
+def _looks(
+    setup: HostSetup, parts: HostedParts, settings: SettingsService
+) -> tuple[PairingWatch, tuple[Beside, ...]]:
+    """Return what else the state watcher checks: pairing, settings, and the store's condition."""
     condition = ConditionWatch(parts.db, parts.bus)
-    return (
+    beside = (
         Beside(watch_settings(setup).look, settings.noticed),
         Beside(condition.look, condition.changed),
     )
+    return PairingWatch(parts.paths.home), beside
 
 
 def _tools(setup: HostSetup, db: SessionDB, redactor: SecretRedactor, clock: Clock) -> AgentTools:
@@ -250,6 +246,13 @@ def _upkeep(parts: HostedParts, workers: Workers, gateway: GatewayHost) -> Histo
 def _pairing(paths: HermesPaths, workers: Workers, bus: EventBus, clock: Clock) -> PairingRequests:
     store = PairingStore(paths.home, clock)
     return PairingRequests(store, worker=workers.writers, bus=bus, clock=clock)
+
+
+def _undo(
+    parts: HostedParts, tools: AgentTools, turns: OwnTurns, workers: Workers, watch: StateWatch
+) -> AsyncTurnUndo:
+    undoing = TurnUndoing(parts.db, tools.undo, parts.conversations, turns.turn_in)
+    return AsyncTurnUndo(undoing, worker=workers.bulk, watch=watch)
 
 
 def _chat(

@@ -17,7 +17,8 @@ from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.identity.scheduled_work import ScheduledWork
 from hermes_desktop.gateway.platforms.registry import NOT_SERVED
 from hermes_desktop.gateway.runtime_files.identity_events import ForeignGateway, NotHere
-from hermes_desktop.services.hosting.undone_work import undone_lines, undone_work
+from hermes_desktop.services.hosting.undone_words import undone_lines
+from hermes_desktop.services.hosting.undone_work import undone_work
 from hermes_desktop.state.records.records import StoreCondition
 
 SETTINGS_NOTICE = "gateway-settings"

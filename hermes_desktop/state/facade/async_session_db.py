@@ -145,6 +145,7 @@ class AsyncSessionDB:
     set_session_archived = _awaitable(SessionDB.set_session_archived)
     own_fact = _awaitable(SessionDB.own_fact)
     put_own_fact = _awaitable(SessionDB.put_own_fact)
+    recent_folders = _awaitable(SessionDB.recent_folders)
 
     # Messages
 
@@ -164,6 +165,8 @@ class AsyncSessionDB:
     compact_in_place = _awaitable(SessionDB.compact_in_place)
     rotate_session = _awaitable(SessionDB.rotate_session)
     rewind_to_message = _awaitable(SessionDB.rewind_to_message)
+    active_message_ids = _awaitable(SessionDB.active_message_ids)
+    restore_messages = _awaitable(SessionDB.restore_messages)
     search = _awaitable(SessionDB.search)
     search_messages = _awaitable(SessionDB.search_messages)
 

@@ -4,7 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from hermes_desktop.core.events import GatewayStatusChanged, HostingRefusal, UndoneWork
-from hermes_desktop.services.hosting.undone_work import (
+from hermes_desktop.services.hosting.undone_words import (
     UNDONE_HINT,
     WHY_UNDONE,
     undone_heading,

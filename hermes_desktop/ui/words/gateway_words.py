@@ -12,7 +12,7 @@ from hermes_desktop.core.events import (
     UndoneWork,
 )
 from hermes_desktop.core.text.capitals import capitalized
-from hermes_desktop.services.hosting.undone_work import WHY_UNDONE, undone_brief, undone_sentence
+from hermes_desktop.services.hosting.undone_words import WHY_UNDONE, undone_brief, undone_sentence
 from hermes_desktop.ui.words.ages import format_span
 from hermes_desktop.ui.words.source_names import source_name
 

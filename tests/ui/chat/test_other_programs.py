@@ -43,7 +43,9 @@ async def code_of(command: "subprocess.Popen[bytes]") -> int:
 async def test_a_message_waits_for_chat_says_so_and_the_order_holds(stage) -> None:
     async with stage:
         stage.server.responder = model = HeldModel()
-        stage.make_session("s", "Hello?", "Yes.")
+        folder = stage.paths.home.parent / "work"  # else the model is told of two folders
+        folder.mkdir()
+        stage.make_session("s", "Hello?", "Yes.", cwd=str(folder))
         await stage.show("s")
         command = chat(stage, "One?")
         await stage.until(model.asked.is_set)

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from hermes_desktop.agent.undo.turn_record import TurnRecords
 from hermes_desktop.ui.chat.header.workplace_control import LinksQuestion
@@ -65,6 +65,7 @@ async def pick(stage: ChatStage, folder: Path) -> None:
     choose(stage, "Change folder…")
     dialog = await stage.dialog()
     assert isinstance(dialog, QFileDialog)
+    dialog.findChild(QLineEdit, "fileNameEdit").clearFocus()  # a focused field keeps its text
     dialog.setDirectory(str(folder.parent))
     dialog.selectFile(str(folder))
     dialog.accept()
@@ -174,7 +175,11 @@ async def test_the_model_is_told_of_a_change_once(stage: ChatStage, user_home: P
         await stage.say_and_wait("Three")
     said = [each.messages for each in stage.server.requests if each.messages[0]["role"] == "system"]
     told = [
-        [each["content"] for each in messages if "is now" in str(each["content"])]
+        [
+            each["content"]
+            for each in messages
+            if each["role"] == "user" and "is now" in str(each["content"])
+        ]
         for messages in said
     ]
     news = f"[The working folder is now {second}]\n\nTwo"

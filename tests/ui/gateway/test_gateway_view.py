@@ -78,7 +78,7 @@ def test_what_does_not_fit_folds_to_a_number(qtbot, stage) -> None:
 
 def test_platforms_in_trouble_are_never_folded_away_first(stage) -> None:
     stage.gateway.say("degraded", platforms=SEVERAL)
-    assert stage.strip.line.words.platforms[0] == "Slack needs you"
+    assert stage.strip.line.words.platforms[0] == "Slack needs attention"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_what_is_not_run_stands_in_banner_strip_and_page_until_it_is_gone(stage)
     stage.page.show()
     stage.view.refresh()
     heading, *lines = card.would_not_run.text().splitlines()
-    assert heading.startswith("Not run here: 1 scheduled job and 2 kanban cards. “hermes” says")
+    assert heading.startswith("Not run here: 1 scheduled job and 2 kanban cards. “hermes” expects")
     assert lines == [
         "• Scheduled job “news”",
         "• Cards of the kanban board “garden”",

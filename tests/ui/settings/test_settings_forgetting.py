@@ -159,11 +159,11 @@ async def test_the_numbers_follow_what_is_filled_in(home, stage) -> None:
     fill(home)
     async with stage:
         part = await shown(stage)
-        assert part.chats.text().startswith("With 90 days 1 of 10 chats would be forgotten once")
+        assert part.chats.text().startswith("With 90 days, 1 of 10 chats would be forgotten when")
         assert "saved settings" in part.basis.text()
         for text in ("3", "30"):
             stage.view.draft.give(DAYS, text, typing=True)
-        await stage.until(lambda: "With 30 days 7 of 10" in part.chats.text())
+        await stage.until(lambda: "With 30 days, 7 of 10" in part.chats.text())
         assert "not saved yet" in part.basis.text()
         assert "oldest is P0 on Telegram" in part.chats.text()
         stage.view.draft.give(DAYS, "many")

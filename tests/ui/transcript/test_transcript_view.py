@@ -235,8 +235,10 @@ def test_the_menu_copies_text_and_markdown(view, show, row) -> None:
     menu = view._actions.open_menu(
         widget, view.mapToGlobal(view.rect().center()), widget.segments[0].text
     )
-    copy, plain, markdown = menu.actions()
+    copy, plain, markdown, line, undo = menu.actions()
     assert not copy.isEnabled()
+    assert line.isSeparator()
+    assert undo.text() == "Undo this turn…"
     plain.trigger()
     assert QGuiApplication.clipboard().text() == "Some bold words."
     markdown.trigger()

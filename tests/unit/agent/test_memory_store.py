@@ -76,7 +76,7 @@ def test_what_makes_no_sense_is_not_staged_and_not_read(store: MemoryStore, tmp_
 def test_too_much_changes_nothing(store: MemoryStore) -> None:
     store.change("add", "user", "Likes tea")
     waiting = store.stage("add", "user", "x" * LIMITS["user"], "", now=1.0)
-    with pytest.raises(RefusedError, match="too much"):
+    with pytest.raises(RefusedError, match="too long to remember"):
         store.approve(waiting.id)
     assert store.texts("user") == ["Likes tea"]
 

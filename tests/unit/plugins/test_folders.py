@@ -128,7 +128,8 @@ def test_what_is_needed(code: str, needs: MissingModules) -> None:
     "code", [b"def", b"\x00", b"# coding: nonsense\nx = 1", b"\xff\xfe", b"(" * 5000]
 )
 def test_what_is_no_python_says_so(code: bytes) -> None:
-    assert missing_modules({"__init__.py": code}).broken.startswith("__init__.py is no Python")
+    broken = missing_modules({"__init__.py": code}).broken
+    assert broken.startswith("__init__.py is not Python code that runs here: ")
 
 
 # -------------------------------------------------------------------------------------- manifests

@@ -4,13 +4,13 @@ import pytest
 
 from hermes_desktop.core.events import UndoneWork
 from hermes_desktop.gateway.identity.scheduled_work import ScheduledWork
-from hermes_desktop.services.hosting.undone_work import (
+from hermes_desktop.services.hosting.undone_words import (
     short_name,
     undone_brief,
     undone_lines,
     undone_sentence,
-    undone_work,
 )
+from hermes_desktop.services.hosting.undone_work import undone_work
 
 
 def undone(jobs: tuple[str, ...] = (), boards: tuple[str, ...] = (), cards: int = 0) -> UndoneWork:

@@ -173,6 +173,8 @@ class PageColumn(QScrollArea):
 
     def set_locked(self, reason: str) -> None:
         """Prevent changes for the given reason; "" allows them again."""
+        if reason:
+            self._forget_sought()  # its field loses the focus; the page stays where it is
         for part in self.parts:
             part.set_locked(reason)
 

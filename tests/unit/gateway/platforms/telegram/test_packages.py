@@ -52,5 +52,7 @@ def test_a_home_with_a_bot_is_not_hosted_without_the_package(tmp_path: Path) -> 
         timeout=60,
     )
     assert done.returncode == 1
-    assert "Messages of Telegram. The package python-telegram-bot is not installed." in done.stderr
+    assert (
+        "Messages from Telegram. The package python-telegram-bot is not installed." in done.stderr
+    )
     assert "pip install 'python-telegram-bot" in done.stderr
