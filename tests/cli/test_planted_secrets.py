@@ -79,6 +79,7 @@ def calls(work: Path, home: Path) -> list[tuple[str, dict[str, Any]]]:
         ("web_fetch", {"url": f"http://127.0.0.1:9/{PLANTED[2]}"}),
         ("todo", {"todos": [{"content": f"look at {PLANTED[3]}"}]}),
         ("memory", {"action": "add", "target": "user", "content": "likes tea"}),
+        ("ask_access", {"kind": "path", "what": f"/{PLANTED[4]}", "access": "read"}),
         ("no_such_tool", {"x": PLANTED[5]}),
     ]
 

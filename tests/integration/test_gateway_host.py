@@ -548,7 +548,7 @@ async def test_what_would_be_silenced_is_named_before_it_is(tmp_path: Path) -> N
 
         assert stage.host.state == "stopped"
         assert refusal is not None
-        assert refusal.would_not_run == ("Messages of Telegram", "Scheduled job “news”")
+        assert refusal.would_not_run == ("Messages from Telegram", "Scheduled job “news”")
         assert refusal.may_insist
         assert not list(stage.home.glob("gateway*"))
 

@@ -171,9 +171,9 @@ async def test_the_numbers_follow_what_is_filled_in(home, stage) -> None:
         stage.view.draft.give("session_reset.mode", "daily")
         await stage.until(lambda: "10 of 10 start a new session" in part.rules.text())
         stage.view.draft.give("reset_by_platform.telegram.mode", "none", insist=True)
-        await stage.until(lambda: part.rules.text().startswith("Telegram: 10 chats never begin"))
+        await stage.until(lambda: part.rules.text().startswith("Telegram: 10 chats never start"))
         stage.view.saving.discard()
-        await stage.until(lambda: "10 chats never begin" in part.rules.text())
+        await stage.until(lambda: "10 chats never start" in part.rules.text())
 
 
 @pytest.mark.asyncio

@@ -78,9 +78,9 @@ async def everything_in_the_window(stage: PlatformsStage) -> None:
     stage.chat.set(bad_token=WRONG)
     stage.paste(WRONG)
     stage.press(card.body.check.button)
-    await stage.until(lambda: "refused" in card.body.check.answer.text)
+    await stage.until(lambda: "rejected" in card.body.check.answer.text)
     await stage.save()
-    await stage.until(lambda: "rejected it" in stage.field.message.text)
+    await stage.until(lambda: "rejected" in stage.field.message.text)
     stage.press(stage.view.bar.discard)
     for text in ("two\nlines", SLACK, "x" * 5000):
         stage.paste(text)

@@ -392,7 +392,7 @@ def test_memory(stage: ToolStage) -> None:
     assert path.read_text() == "Likes coffee\n§\nLives in Ulm"
     assert path.stat().st_mode & 0o777 == 0o600
     too_long = one(stage, "memory", action="add", target="user", content="x" * 1400)
-    assert "too much" in too_long["error"]
+    assert "too long to remember" in too_long["error"]
     assert "in 0 entries" in one(stage, "memory", action="remove", target="user")["error"]
     one(stage, "memory", action="remove", target="user", old_text="Ulm")
     assert path.read_text() == "Likes coffee"
