@@ -86,7 +86,7 @@ def make(config: PlatformConfig, context: AdapterContext) -> PlatformAdapter:
 
 
 async def gateway(folder: Path, chat: ChatProcess) -> None:
-    """Run a whole gateway until the service waits for nothing, and nothing of ours is left."""
+    """Run a whole gateway until the service waits for nothing, and nothing is left to be done."""
     quiet = 0
     async with (
         socket_gateway(
@@ -96,7 +96,8 @@ async def gateway(folder: Path, chat: ChatProcess) -> None:
     ):
         while quiet < 5:
             await asyncio.sleep(0.01)
-            settled = running.is_idle and not chat.call("look")["pending"]
+            resumed = not running.runner.state.session_store.pending_chats()
+            settled = running.is_idle and resumed and not chat.call("look")["pending"]
             quiet = quiet + 1 if settled else 0
 
 
