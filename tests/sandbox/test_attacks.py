@@ -15,7 +15,7 @@ from tests.sandbox.attacks import attacks, chosen
 from tests.sandbox.known_at_b import KNOWN_AT_B
 from tests.sandbox.victim import Outcome, Victim, name_of
 
-pytestmark = [pytest.mark.needs(), pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.needs("git"), pytest.mark.slow, pytest.mark.timeout(1200)]
 ONE_IN = 17
 """How many of the attacks are run here: so many that it takes a minute."""
 GROUPS = {
