@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from hermes_desktop.agent.sandbox.grants import Level
+from hermes_desktop.agent.sandbox.landlock import landlock_version
+from hermes_desktop.agent.sandbox.probe import probe
 from hermes_desktop.core.session_context import reset_session_vars
 
 _MANY_OBJECTS = 50_000
@@ -44,10 +47,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def _skip_without_its_programs(item: pytest.Item) -> None:
-    """Skip a test whose marker ``needs`` names a program that is not installed here."""
+    """Skip a test whose marker ``needs`` names a program that is missing or does not work here.
+
+    ``sandbox`` and ``landlock`` stand for what the kernel and bubblewrap allow on this machine.
+    """
     needed = {program for mark in item.iter_markers("needs") for program in mark.args}
-    if missing := sorted(program for program in needed if shutil.which(program) is None):
+    programs = needed - {"sandbox", "landlock"}
+    if missing := sorted(program for program in programs if shutil.which(program) is None):
         pytest.skip(f"needs {', '.join(missing)}")
+    if "sandbox" in needed and probe().level is not Level.CLOSED:
+        pytest.skip(f"needs bubblewrap and namespaces: {probe().error}")
+    if "landlock" in needed and not landlock_version():
+        pytest.skip("needs a kernel with Landlock")
 
 
 def _collect_on_the_main_thread_only() -> None:

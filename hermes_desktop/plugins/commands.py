@@ -41,13 +41,13 @@ class PluginCommand:
         """
         name = f"plugin-command {self.name}"
         answer = call_within(
-            COMMAND_S, lambda: _finished(self.handler(args)), name=name, given_up=given_up
+            COMMAND_S, lambda: awaited(self.handler(args)), name=name, given_up=given_up
         )
         return "" if answer is None else str(answer)
 
 
-def _finished(answer: Any) -> Any:
-    """Return the result of a coroutine, run in a new event loop."""
+def awaited(answer: Any) -> Any:
+    """Return what a plugin's function returned; an awaitable is run in a new event loop. Blocks."""
     if not inspect.isawaitable(answer):
         return answer
     import asyncio  # noqa: PLC0415 - only for a plugin that uses it

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.sandbox.grants import Level
-from hermes_desktop.agent.sandbox.probe import probe
 from tests.fakes.model_server import text, tool_call
 from tests.fakes.telegram_server import TelegramServer, telegram_server
 from tests.fakes.telegram_stage import telegram_stage
@@ -81,10 +79,8 @@ async def test_a_question_is_answered_by_a_button(tmp_path: Path) -> None:
         assert "blue" in stage.model.requests[-1].messages[-1]["content"]
 
 
-@pytest.mark.needs
+@pytest.mark.needs("sandbox")
 async def test_access_is_granted_by_a_button(tmp_path: Path) -> None:
-    if probe().level is not Level.CLOSED:
-        pytest.skip(f"needs bubblewrap and namespaces: {probe().error}")
     plan = tmp_path / "papers/plan.txt"
     plan.parent.mkdir()
     plan.write_text("the plan")

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.agent.sandbox.grants import Level
-from hermes_desktop.agent.sandbox.landlock import landlock_version
-from hermes_desktop.agent.sandbox.probe import probe
 from tests.sandbox.attacks import attacks, chosen
 from tests.sandbox.known_at_b import KNOWN_AT_B
 from tests.sandbox.victim import Outcome, Victim, name_of
@@ -56,19 +54,17 @@ def test_without_a_sandbox_most_do_harm(tmp_path: Path, short_folder: Path) -> N
     assert len(outcome.harmful) > 0.7 * outcome.ran.total()
 
 
+@pytest.mark.needs("sandbox")
 def test_at_level_a_nothing_happens_outside(tmp_path: Path, short_folder: Path) -> None:
-    if probe().level is not Level.CLOSED:
-        pytest.skip(f"needs bubblewrap and namespaces: {probe().error}")
     outcome = run(tmp_path, short_folder, Level.CLOSED)
     print(outcome.table("Level A"))
     assert outcome.harm == []
 
 
+@pytest.mark.needs("landlock")
 def test_at_level_b_no_content_changes_and_nothing_is_read_or_reached(
     tmp_path: Path, short_folder: Path
 ) -> None:
-    if not landlock_version():
-        pytest.skip("needs a kernel with Landlock")
     outcome = run(tmp_path, short_folder, Level.PARTLY_HELD)
     print(outcome.table("Level B"))
     unknown = [each for each in outcome.harm if each[1] not in KNOWN_AT_B]

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 
 from hermes_desktop.agent.sandbox.grants import Access, Grant
 from hermes_desktop.agent.sandbox.own_places import Homes, is_within, why_refused
-from hermes_desktop.agent.sandbox.proxy import is_listed, is_public
+from hermes_desktop.agent.sandbox.proxy import is_listed
 from hermes_desktop.agent.sandbox.toolchains import system_folders, toolchains
+from hermes_desktop.core.public_addresses import is_public
 
 _LONGEST_HOST = 253
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")

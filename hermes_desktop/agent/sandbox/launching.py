@@ -14,7 +14,7 @@ from hermes_desktop.agent.sandbox.grants import Grant, Level
 from hermes_desktop.agent.sandbox.landlock import landlock_order, landlock_version
 from hermes_desktop.agent.sandbox.macos import is_macos, macos_command
 from hermes_desktop.agent.sandbox.own_places import Homes, refused
-from hermes_desktop.agent.sandbox.private_folders import private_folders
+from hermes_desktop.agent.sandbox.private_folders import PrivateFolders, private_folders
 from hermes_desktop.agent.sandbox.proxy import PORT, FilteringProxy
 from hermes_desktop.agent.sandbox.seccomp import CLOSED, filter_bytes
 from hermes_desktop.agent.sandbox.toolchains import environment
@@ -149,8 +149,7 @@ def _closed(
         raise SandboxError("bubblewrap is missing; nothing was run.")
     own = private_folders(grant.folder, homes)
     seccomp = _file_of(filter_bytes(CLOSED), stack)
-    cleaned = environment(environ, temporary="/tmp", caches=own.caches)  # noqa: S108 - private
-    cleaned["GIT_CONFIG_GLOBAL"] = str(own.git)
+    cleaned = _variables(environ, own, Path("/tmp"))  # noqa: S108 - private
     cleaned["HOME"] = str(homes.user)
     if not grant.is_online:
         words = bubblewrap_command(program, grant, homes, own, cwd=cwd, seccomp=seccomp)
@@ -231,26 +230,31 @@ def _partly_held(
 ) -> Launch:
     if is_macos():
         own = private_folders(grant.folder, homes)
-        cleaned = environment(environ, temporary=str(own.temporary), caches=own.caches)
-        cleaned["GIT_CONFIG_GLOBAL"] = str(own.git)
-        return Launch(macos_command(argv, grant, homes, own), cleaned, cwd)
+        variables = _variables(environ, own, own.temporary)
+        return Launch(macos_command(argv, grant, homes, own), variables, cwd)
     python, abi = interpreter(), landlock_version()
     if python is None or not abi:
         raise SandboxError("Landlock is missing; nothing was run.")
     own = private_folders(grant.folder, homes)
     order = _file_of(landlock_order(argv, grant, homes, own, abi=abi), stack)
     script = str(Path(landlock_start.__file__).resolve())
-    cleaned = environment(environ, temporary=str(own.temporary), caches=own.caches)
-    cleaned["GIT_CONFIG_GLOBAL"] = str(own.git)
-    return Launch((str(python), "-I", "-S", script, str(order)), cleaned, cwd, (order,))
+    variables = _variables(environ, own, own.temporary)
+    return Launch((str(python), "-I", "-S", script, str(order)), variables, cwd, (order,))
+
+
+def _variables(environ: Mapping[str, str], own: PrivateFolders, temporary: Path) -> dict[str, str]:
+    """Return the environment of a sandboxed command, with its private folders."""
+    cleaned = environment(environ, temporary=str(temporary), caches=own.caches)
+    return {**cleaned, "GIT_CONFIG_GLOBAL": str(own.git)}
 
 
 def interpreter() -> Path | None:
     """Return a Python for our scripts; None if this program is frozen and there is no other."""
     if not getattr(sys, "frozen", False):
         return Path(sys.executable)
-    found = next((each for each in ("/usr/bin/python3",) if os.access(each, os.X_OK)), None)
-    return Path(found) if found and Path(landlock_start.__file__).is_file() else None
+    system = Path("/usr/bin/python3")
+    usable = os.access(system, os.X_OK) and Path(landlock_start.__file__).is_file()
+    return system if usable else None
 
 
 def _file_of(data: bytes, stack: contextlib.ExitStack) -> int:

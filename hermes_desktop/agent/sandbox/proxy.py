@@ -7,13 +7,14 @@ TLS is not intercepted: a granted host can receive data.
 
 import contextlib
 import fnmatch
-import ipaddress
 import logging
 import selectors
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import urlsplit
+
+from hermes_desktop.core.public_addresses import is_public, resolve
 
 log = logging.getLogger(__name__)
 
@@ -28,27 +29,6 @@ _HTTP, _HTTPS = 80, 443
 _DROPPED = ("proxy-", "connection:", "keep-alive:", "host:")
 
 Resolver = Callable[[str, int], Iterable[str]]
-
-
-def resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a host. Blocking. Raises OSError."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(each[4][0]) for each in found]
-
-
-def is_public(text: str) -> bool:
-    """Return whether an address belongs to the public internet, also behind an IPv6 form."""
-    try:
-        address = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return False
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
-        if inner is not None:
-            return False
-        if address in ipaddress.ip_network("64:ff9b::/96"):
-            return False
-    return address.is_global and not address.is_multicast
 
 
 def is_listed(host: str, hosts: Iterable[str]) -> bool:

@@ -1,18 +1,14 @@
 """Records of turns: what was in the folder before, and what the turn made of it; on the disk."""
 
-import contextlib
 import json
-import logging
 import secrets
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from hermes_desktop.agent.undo.folder_scan import Entries, Entry
+from hermes_desktop.agent.undo.record_files import RecordFiles
 from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
-
-log = logging.getLogger(__name__)
 
 RecordState = Literal["running", "done", "undone"]
 
@@ -48,59 +44,9 @@ class TurnRecord:
     why_not: str = ""
 
 
-class TurnRecords:
-    """The records of a home. Blocking; thread-safe, as each record has one writer.
-
-    Args:
-        folder: The folder of the records.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def write(self, record: TurnRecord) -> None:
-        """Store a record in place of its earlier state.
-
-        Raises:
-            OSError: It cannot be written; the earlier state is still there.
-        """
-        make_private_folder(self._folder)
-        write_text_atomic(self._path(record.id), json.dumps(stored_record(record)))
-
-    def remove(self, record_id: str) -> None:
-        """Delete a record, if it is there."""
-        with contextlib.suppress(OSError):
-            self._path(record_id).unlink(missing_ok=True)
-
-    def get(self, record_id: str) -> TurnRecord | None:
-        """Return a record; None if it is not there, or cannot be read."""
-        path = self._path(record_id)
-        return self._read(path) if path.exists() else None
-
-    def all(self) -> Iterator[TurnRecord]:
-        """Return the records, the earliest first. Those that cannot be read are left out."""
-        with contextlib.suppress(OSError):
-            for path in sorted(self._folder.glob("*.json")):
-                record = self._read(path)
-                if record is not None:
-                    yield record
-
-    def names(self) -> list[str]:
-        """Return the ids of the records, the earliest first."""
-        try:
-            return sorted(path.stem for path in self._folder.glob("*.json"))
-        except OSError:
-            return []
-
-    def _path(self, record_id: str) -> Path:
-        return self._folder / f"{record_id}.json"
-
-    def _read(self, path: Path) -> TurnRecord | None:
-        try:
-            return decoded_record(path.stem, json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            log.warning("The record of a turn cannot be read: %s", type(error).__name__)
-            return None
+def turn_records(folder: Path) -> RecordFiles[TurnRecord]:
+    """Return the records of a home's turns, stored in a folder."""
+    return RecordFiles(folder, stored_record, decoded_record, "The record of a turn")
 
 
 def new_record(session_id: str, message_id: int, folder: Path, now_ns: int) -> TurnRecord:

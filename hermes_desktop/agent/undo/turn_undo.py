@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hermes_desktop.agent.undo.content_store import ContentStore
 from hermes_desktop.agent.undo.folder_scan import (
@@ -27,17 +28,18 @@ from hermes_desktop.agent.undo.folder_scan import (
     relative_to,
     scan,
 )
-from hermes_desktop.agent.undo.reviews import Review, Reviews
+from hermes_desktop.agent.undo.record_files import RecordFiles
+from hermes_desktop.agent.undo.reviews import Review, pending_reviews
 from hermes_desktop.agent.undo.runs_later import RunsLater, runs_later
 from hermes_desktop.agent.undo.turn_record import (
     TurnRecord,
-    TurnRecords,
     began_of,
     new_record,
     read_entries,
+    turn_records,
     write_entries,
 )
-from hermes_desktop.agent.undo.undo_record import UndoRecords
+from hermes_desktop.agent.undo.undo_record import undo_records
 from hermes_desktop.core.files.beneath import OpenFolder
 
 log = logging.getLogger(__name__)
@@ -77,9 +79,9 @@ class UndoStore:
         self, folder: Path, user_home: Path, home: Path, limits: Limits | None = None
     ) -> None:
         self.contents = ContentStore(folder / "contents")
-        self.records = TurnRecords(folder / "turns")
-        self.undos = UndoRecords(folder / "undos")
-        self.reviews = Reviews(folder / "reviews")
+        self.records = turn_records(folder / "turns")
+        self.undos = undo_records(folder / "undos")
+        self.reviews = pending_reviews(folder / "reviews")
         self.limits = limits or Limits()
         self._folder = folder
         self._homes = (user_home.resolve(), home.resolve())
@@ -168,9 +170,7 @@ class UndoStore:
         return used
 
 
-def _remove_earliest(
-    records: TurnRecords | UndoRecords | Reviews, *, before: float, half: bool = False
-) -> int:
+def _remove_earliest(records: RecordFiles[Any], *, before: float, half: bool = False) -> int:
     """Delete the records from before a time, or the earlier half of them; return how many."""
     names = [name for name in records.names() if began_of(name) < before]
     names = names[: len(names) // 2 + 1] if half else names

@@ -1,22 +1,17 @@
 """Records of undos, on the disk: what an undo replaced, so that it can be taken back."""
 
-import contextlib
-import json
-import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hermes_desktop.agent.undo.record_files import RecordFiles
 from hermes_desktop.agent.undo.turn_record import (
     RecordState,
     TurnRecord,
     decoded_record,
     stored_record,
 )
-from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,74 +38,32 @@ class UndoRecord:
     finished: bool = False
 
 
-class UndoRecords:
-    """The undos of a home. Blocking; thread-safe, as each record has one writer.
+def undo_records(folder: Path) -> RecordFiles[UndoRecord]:
+    """Return the records of a home's undos, stored in a folder."""
+    return RecordFiles(folder, _stored, _decoded, "The record of an undo")
 
-    Args:
-        folder: The folder of the records.
+
+def begin_undo(records: RecordFiles[UndoRecord], record: UndoRecord) -> UndoRecord:
+    """Store the record of an undo, joined with an unfinished one of the same messages.
+
+    Restoring what it replaced then includes what was replaced before the program was killed.
+
+    Raises:
+        OSError: It cannot be written; nothing may be replaced then.
     """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def write(self, record: UndoRecord) -> None:
-        """Store a record in place of its earlier state.
-
-        Raises:
-            OSError: It cannot be written.
-        """
-        make_private_folder(self._folder)
-        write_text_atomic(self._path(record.id), json.dumps(_stored(record)))
-
-    def begin(self, record: UndoRecord) -> UndoRecord:
-        """Store the record of an undo, joined with an unfinished one of the same messages.
-
-        So taking it back also takes back what was done before the program was killed.
-
-        Raises:
-            OSError: It cannot be written; nothing may be replaced then.
-        """
-        earlier = [
-            each
-            for each in self.all()
-            if not each.finished
-            and (each.session_id, each.message_id) == (record.session_id, record.message_id)
-            and record.message_id
-        ]
-        for each in earlier:
-            record = _joined(each, record)
-        self.write(record)
-        for each in earlier:
-            self.remove(each.id)
-        return record
-
-    def remove(self, record_id: str) -> None:
-        """Delete a record, if it is there."""
-        with contextlib.suppress(OSError):
-            self._path(record_id).unlink(missing_ok=True)
-
-    def names(self) -> list[str]:
-        """Return the ids of the records, the earliest first."""
-        try:
-            return sorted(path.stem for path in self._folder.glob("*.json"))
-        except OSError:
-            return []
-
-    def get(self, record_id: str) -> UndoRecord | None:
-        """Return a record; None if it is not there, or cannot be read."""
-        return next((each for each in self.all() if each.id == record_id), None)
-
-    def all(self) -> Iterator[UndoRecord]:
-        """Return the records, the earliest first. Those that cannot be read are left out."""
-        for name in self.names():
-            try:
-                text = self._path(name).read_text(encoding="utf-8")
-                yield _decoded(name, json.loads(text))
-            except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
-                log.warning("The record of an undo cannot be read: %s", type(e).__name__)
-
-    def _path(self, record_id: str) -> Path:
-        return self._folder / f"{record_id}.json"
+    earlier = [
+        each
+        for each in records.all()
+        if not each.finished
+        and (each.session_id, each.message_id) == (record.session_id, record.message_id)
+        and record.message_id
+    ]
+    for each in earlier:
+        record = _joined(each, record)
+    records.write(record)
+    for each in earlier:
+        records.remove(each.id)
+    return record
 
 
 def _joined(earlier: UndoRecord, later: UndoRecord) -> UndoRecord:

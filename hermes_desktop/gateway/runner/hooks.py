@@ -3,7 +3,6 @@
 Event hooks are handlers in ``hooks/<folder>``, isolated and off the event loop.
 """
 
-import inspect
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from hermes_desktop import plugins
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.gateway.runner.state import RunnerState
 from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.plugins.commands import awaited
 from hermes_desktop.plugins.hooks import HookRegistry, boundary_reason_set
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class EventHookSet:
         """Register a handler for some events; ``command:*`` means all commands."""
 
         def call(event_type: str, context: dict[str, Any]) -> Any:
-            return _finished(handle(event_type, dict(context)))
+            return awaited(handle(event_type, dict(context)))
 
         call.__qualname__ = "handle"
         for event in events:
@@ -86,17 +86,6 @@ class EventHookSet:
     def close(self) -> None:
         """Stop notifying handlers. Never waits."""
         self._workers.close()
-
-
-def _finished(answer: Any) -> Any:
-    if not inspect.isawaitable(answer):
-        return answer
-    import asyncio  # noqa: PLC0415 - named here, where a loop of its own is meant
-
-    async def wait() -> Any:
-        return await answer
-
-    return asyncio.run(wait())
 
 
 def verdict_on_command(answers: list[Any]) -> Mapping[str, Any]:

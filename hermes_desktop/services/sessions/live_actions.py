@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.loop_signals import calls_on_loop
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.sessions.delete_plan import DeletePlan
 from hermes_desktop.services.sessions.live_catalog import AsyncSessionList
 from hermes_desktop.services.sessions.session_actions import PinResult, SessionActions
 from hermes_desktop.services.sessions.state_watch import StateWatch
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records.cancellation import OnProgress, Progress, silent
+from hermes_desktop.state.records.cancellation import OnProgress, silent
 from hermes_desktop.state.trash.trash import TrashReceipt
 from hermes_desktop.state.trash.trash_restore import Restored
 
@@ -95,22 +96,10 @@ class AsyncSessionActions:
                 ``force``.
             TrashDiskFullError: The disk has no room for the copy; nothing was deleted.
         """
-        loop = asyncio.get_running_loop()
-        ended = False
-
-        def hear(progress: Progress) -> None:
-            if not ended:
-                on_progress(progress)
-
-        def pass_on(progress: Progress) -> None:
-            loop.call_soon_threadsafe(hear, progress)
-
-        try:
+        with calls_on_loop(on_progress) as tell:
             receipt = await self._bulk.run(
-                lambda: self._actions.delete(plan, force=force, on_progress=pass_on)
+                lambda: self._actions.delete(plan, force=force, on_progress=tell)
             )
-        finally:
-            ended = True
         self._watch.check_now()
         return receipt
 

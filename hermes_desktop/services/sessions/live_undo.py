@@ -1,12 +1,10 @@
 """Undoing turns from the window; awaited on the event loop."""
 
-import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.loop_signals import calls_on_loop
 from hermes_desktop.services.sessions.state_watch import StateWatch
 from hermes_desktop.services.sessions.turn_undo import (
     Step,
@@ -17,7 +15,7 @@ from hermes_desktop.services.sessions.turn_undo import (
     UndoneRestored,
     UnseenFiles,
 )
-from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, Progress, silent
+from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, silent
 from hermes_desktop.state.records.records import Message
 
 MOST_LINES = 2_000
@@ -84,7 +82,7 @@ class AsyncTurnUndo:
         cancel: CancelSignal | None = None,
     ) -> TurnUndoResult:
         """Carry out a plan; see :meth:`TurnUndoing.undo`. Progress is reported on the loop."""
-        with _on_loop(on_progress) as tell:
+        with calls_on_loop(on_progress) as tell:
             call = partial(self._undoing.undo, plan, choice, on_progress=tell, cancel=cancel)
             done = await self._worker.run(call)
         self._watch.check_now()
@@ -99,7 +97,7 @@ class AsyncTurnUndo:
         cancel: CancelSignal | None = None,
     ) -> UndoneRestored:
         """Take back an undo; see :meth:`TurnUndoing.redo`. Progress is reported on the loop."""
-        with _on_loop(on_progress) as tell:
+        with calls_on_loop(on_progress) as tell:
             call = partial(self._undoing.redo, session_id, undo_id, on_progress=tell, cancel=cancel)
             done = await self._worker.run(call)
         self._watch.check_now()
@@ -112,22 +110,3 @@ class AsyncTurnUndo:
     async def keep(self, files: UnseenFiles) -> None:
         """Note that the user has looked at these files."""
         await self._worker.run(partial(self._undoing.keep, files))
-
-
-@contextmanager
-def _on_loop(on_progress: OnProgress) -> Iterator[Callable[[Progress], None]]:
-    """Pass progress on to the loop, and nothing after the end."""
-    loop = asyncio.get_running_loop()
-    ended = False
-
-    def hear(progress: Progress) -> None:
-        if not ended:
-            on_progress(progress)
-
-    def pass_on(progress: Progress) -> None:
-        loop.call_soon_threadsafe(hear, progress)
-
-    try:
-        yield pass_on
-    finally:
-        ended = True

@@ -18,9 +18,10 @@ from hermes_desktop.agent.undo.restoring import (
     put_back,
     undone,
 )
+from hermes_desktop.agent.undo.reviews import reviews_of
 from hermes_desktop.agent.undo.turn_record import TurnRecord, new_name
 from hermes_desktop.agent.undo.turn_undo import UndoStore
-from hermes_desktop.agent.undo.undo_record import UndoRecord
+from hermes_desktop.agent.undo.undo_record import UndoRecord, begin_undo
 from hermes_desktop.core.errors import BusyError, NotFoundError, RefusedError
 from hermes_desktop.services.sessions.session_actions import RunningTurn, RunningTurnError
 from hermes_desktop.state import SessionDB
@@ -333,9 +334,9 @@ class TurnUndoing:
         shown = self._db.resolve_resume_session_id(session_id)
         run_by: dict[str, str] = {}
         records: list[TurnRecord] = []
-        waiting = self._store.reviews.of_sessions(self._parts(shown))
+        waiting = reviews_of(self._store.reviews, self._parts(shown))
         for review in waiting:
-            record = self._store.records.get(review.record_id)
+            record = self._store.records.get(review.id)
             if record is None or record.state == "undone":
                 continue
             paths = {each.path: each.by for each in review.files}
@@ -347,7 +348,7 @@ class TurnUndoing:
             return None
         plan = TurnUndoPlan(shown, 0, 0, "", Undo((), steps))
         shown_by = {each.shown: run_by[each.path] for each in steps}
-        return UnseenFiles(plan, shown_by, tuple(each.record_id for each in waiting))
+        return UnseenFiles(plan, shown_by, tuple(each.id for each in waiting))
 
     def keep(self, files: UnseenFiles) -> None:
         """Note that the user has looked at these files; they are not shown again."""
@@ -414,7 +415,7 @@ class TurnUndoing:
         if not files.steps and not rows:
             return replace(record, id=""), files, []
         try:
-            record = self._store.undos.begin(record)
+            record = begin_undo(self._store.undos, record)
         except OSError as error:
             raise RefusedError(
                 "Nothing was undone.",

@@ -214,7 +214,7 @@ class ChatPage(QWidget):
         self._say_new()
         self._stack.setCurrentWidget(self.empty)
         self._tell()
-        self._check_settings()
+        self._read_settings()
 
     def focus_composer(self) -> None:
         """Move the focus to the message field."""
@@ -389,6 +389,9 @@ class ChatPage(QWidget):
 
     def _check_settings(self) -> None:
         self.workplace.follow()
+        self._read_settings()
+
+    def _read_settings(self) -> None:
         self._slots.start(self.look_at_settings(), doing=self.tr("Reading the settings"))
 
     # ------------------------------------------------------------------------- construction

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from hermes_desktop.agent.sandbox.grants import Level
-from hermes_desktop.agent.sandbox.probe import probe
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.user_requests import RequestResolved
 from hermes_desktop.ui.asking.request_presenter import RequestPresenter
@@ -18,7 +16,7 @@ from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.chat_stage import ChatStage
 from tests.fakes.model_server import text, tool_call
 
-pytestmark = [pytest.mark.needs(), pytest.mark.asyncio]
+pytestmark = [pytest.mark.needs("sandbox"), pytest.mark.asyncio]
 
 
 @pytest.fixture
@@ -31,8 +29,6 @@ def plan(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stage(tmp_path: Path, theme: Theme) -> ChatStage:
-    if probe().level is not Level.CLOSED:
-        pytest.skip(f"needs bubblewrap and namespaces: {probe().error}")
     return made(tmp_path, theme)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
-from hermes_desktop.agent.undo.turn_record import TurnRecords
+from hermes_desktop.agent.undo.turn_record import turn_records
 from hermes_desktop.ui.chat.header.workplace_control import LinksQuestion
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes import model_server as fake
@@ -148,7 +148,7 @@ async def test_a_change_counts_from_the_next_message_on(stage: ChatStage, user_h
         await stage.say_and_wait("Write again")
         assert [each.name for each in first.iterdir()] == ["a.txt"]
         assert (second / "b.txt").exists()
-        records = TurnRecords(stage.paths.desktop_dir / "undo" / "turns").all()
+        records = turn_records(stage.paths.desktop_dir / "undo" / "turns").all()
         assert {each.folder for each in records} == {first, second}
         with stage.another_program() as db:
             row = db.get_session("s")

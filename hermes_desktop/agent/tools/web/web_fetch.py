@@ -2,7 +2,6 @@
 
 import codecs
 import contextlib
-import ipaddress
 import re
 import socket
 import time
@@ -14,6 +13,7 @@ from hermes_desktop.agent.bounded_decoding import ACCEPTED, UndecodableError, de
 from hermes_desktop.agent.tools.base import Answer, Arguments, Tool, ToolContext, ToolError
 from hermes_desktop.agent.tools.web.page_text import page_text
 from hermes_desktop.core.concurrency.time_bound import call_within
+from hermes_desktop.core.public_addresses import is_public, resolve
 
 if TYPE_CHECKING:
     import httpx
@@ -27,14 +27,6 @@ _ALL_SECONDS = 60.0
 _READABLE = re.compile(r"^(text/|application/(json|xml|xhtml|javascript|rss|atom|\S+\+))")
 _NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
 """Python codecs that are not used for web pages; some need hours for a large text."""
-_NOBODYS = tuple(
-    ipaddress.ip_network(each)
-    for each in (
-        "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "64:ff9b::/96", "64:ff9b:1::/48",
-        "fec0::/10", "2001::/23", "2002::/16", "3fff::/20", "5f00::/16",
-    )
-)  # fmt: skip
-"""Networks that lead elsewhere or nowhere; which of them Python knows depends on its version."""
 _PORTS = frozenset({80, 443, 8080, 8443})
 
 
@@ -76,27 +68,12 @@ def public_address(parts: SplitResult) -> str:
     if port not in _PORTS:
         raise ToolError(f"Port {port} is not asked.")
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = resolve(host, port)
     except (OSError, UnicodeError):
         raise ToolError(f"There is no server {host[:100]}.") from None
-    addresses = [str(each[4][0]) for each in found]
     if not addresses or not all(is_public(each) for each in addresses):
         raise ToolError("Addresses of this machine, or of its own network, are not asked.")
     return addresses[0]
-
-
-def is_public(text: str) -> bool:
-    """Return whether an address belongs to the internet and not to a private network."""
-    try:
-        address = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return False
-    if isinstance(address, ipaddress.IPv6Address):
-        address = address.ipv4_mapped or address
-    if any(address in each for each in _NOBODYS):
-        return False
-    odd = address.is_multicast or address.is_reserved or address.is_unspecified
-    return address.is_global and not odd
 
 
 def _get(url: str, context: ToolContext) -> "tuple[httpx.Response, bytes]":

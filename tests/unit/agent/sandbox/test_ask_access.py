@@ -11,7 +11,7 @@ from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.user_requests import ApprovalChoice
 from tests.fakes.tool_stage import KEY, SID, ToolStage, call
 
-pytestmark = pytest.mark.needs()
+pytestmark = pytest.mark.needs("sandbox")
 
 
 @pytest.fixture

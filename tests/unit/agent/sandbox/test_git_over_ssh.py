@@ -85,6 +85,7 @@ def test_ssh_has_no_agent_and_only_granted_keys(tmp_path: Path) -> None:
     assert "https" in ssh_command(Path("/usr/bin/python3"), CONNECTOR, Grant(tmp_path), tmp_path)
 
 
+@pytest.mark.needs("sandbox")
 def test_git_is_told_what_to_do_instead(closed: ToolStage) -> None:
     closed.config = {"terminal": {"allowed_hosts": ["github.invalid"]}}
     [answer] = closed.result(

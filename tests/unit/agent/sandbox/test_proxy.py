@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from hermes_desktop.agent.sandbox.grants import Level
-from hermes_desktop.agent.sandbox.proxy import FilteringProxy, is_public
+from hermes_desktop.agent.sandbox.proxy import FilteringProxy
+from hermes_desktop.core.public_addresses import is_public
 from tests.fakes.tool_stage import ToolStage, call
 
 
@@ -125,7 +126,7 @@ def test_public_addresses() -> None:
     assert is_public("2606:2800:220:1:248:1893:25c8:1946")
 
 
-@pytest.mark.needs
+@pytest.mark.needs("sandbox")
 def test_a_command_reaches_the_proxy_and_a_refused_host_is_named(closed: ToolStage) -> None:
     closed.config["terminal"] = {"allowed_hosts": ["good.example"]}
     code = (

@@ -4,6 +4,8 @@ import pytest
 
 from tests.fakes.tool_stage import KEY, ToolStage, call
 
+pytestmark = pytest.mark.needs("sandbox")
+
 ESCAPES = (
     "cat ../secret.txt",
     "echo changed > ../secret.txt",

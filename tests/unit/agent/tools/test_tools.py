@@ -16,7 +16,8 @@ from hermes_desktop.agent.tools.files import file_access, file_tools, search_fil
 from hermes_desktop.agent.tools.files.file_access import require_unchanged, stamp_of
 from hermes_desktop.agent.tools.memory import memory_prompt
 from hermes_desktop.agent.tools.web.page_text import page_text
-from hermes_desktop.agent.tools.web.web_fetch import is_public, public_address
+from hermes_desktop.agent.tools.web.web_fetch import public_address
+from hermes_desktop.core.public_addresses import is_public
 from hermes_desktop.core.user_requests import ApprovalChoice, UserRequest
 from tests.fakes.tool_stage import SID, ToolStage, call
 
