@@ -1,11 +1,14 @@
 """What the window says of the session it shows, and what of it survives a restart."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtTest import QTest
 
 from hermes_desktop.core.events import SettingsChanged
+from hermes_desktop.services.sessions.workplace import Workplace, Workplaces
 from hermes_desktop.services.transfer.session_import import plan_import, run_import
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.shared_tables import desktop_database
@@ -91,6 +94,29 @@ async def test_what_was_sent_does_not_come_back(home: Path, theme: Theme) -> Non
         stage.window.new_chat()
         assert page.composer.text == ""
     assert [name for name in _stored(home) if name.startswith("draft:")] == []
+
+
+async def test_what_is_sent_while_the_window_opens_stays_on_the_page(
+    home: Path, theme: Theme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = asyncio.Event()
+    look = Workplaces.look
+
+    async def after_opening(self: Workplaces, *args: Any, **options: Any) -> Workplace:
+        await opened.wait()
+        return await look(self, *args, **options)
+
+    monkeypatch.setattr(Workplaces, "look", after_opening)
+    async with WindowStage(home, theme) as stage:
+        stage.server.script(text("Good morning."))
+        checked: list[object] = []
+        stage.window.page.readiness_changed.connect(checked.append)
+        sending = asyncio.ensure_future(stage.type_and_send("Hello so early"))
+        await stage.until(lambda: checked)
+        opened.set()
+        assert (await sending).outcome == "done"
+        await stage.until(lambda: "Good morning." in stage.shown_text())
+        assert stage.window.page.current_session_id
 
 
 async def test_a_session_that_is_gone_is_not_missed(home: Path, theme: Theme) -> None:

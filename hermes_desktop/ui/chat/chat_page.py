@@ -159,6 +159,11 @@ class ChatPage(QWidget):
         """The row of the shown session, None for a new chat or an empty page."""
         return self._shown.summary
 
+    @property
+    def in_use(self) -> bool:
+        """Whether the page shows a session or a new chat, or a message is being sent from it."""
+        return not self._shown.nothing
+
     def close_session(self) -> None:
         """Empty the page after its session was deleted here. Its draft is kept for its return."""
         self._switch(ShownSession(nothing=True))

@@ -107,6 +107,7 @@ class Sending(QObject):
             self._composer.take_out(text)
             self.undo_wanted.emit(shown.id, turns)
             return
+        shown.nothing = False  # from here on, the page is that of a new chat
         self._composer.set_locked(True)
         submitting = self._submit(text, shown, again=again)
         self._slots.start(submitting, doing=self.tr("Sending the message"))

@@ -383,9 +383,9 @@ class MainWindow(QMainWindow):
         drafts, last = await self._services.window_state.load()
         self._page.take_drafts(drafts)
         ready = (await self._page.look_at_settings()).ready
-        if self._page.current_session_id is not None or self._pane.selected_session is not None:
-            return
-        if not last or not await self._navigation.show_again(last):
+        if self._page.in_use or self._pane.selected_session is not None:
+            return  # the user has started something meanwhile
+        if (not last or not await self._navigation.show_again(last)) and not self._page.in_use:
             self._page.new_chat()
         if QApplication.focusWidget() not in {None, self}:
             return  # the user has started something meanwhile

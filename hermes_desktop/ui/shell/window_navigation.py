@@ -107,15 +107,23 @@ class WindowNavigation(QObject):
             NotFoundError: The session no longer exists.
         """
         summary = await self._services.catalog.summary(session_id)
+        await self._show(summary, message_id)
+
+    async def _show(self, summary: SessionSummary, message_id: int | None = None) -> None:
         self._pane.show_as_open(summary.root_id)
         self._pages.show_sessions()
         self._sides.show_right()
         await self._page.show_session(summary, at=message_id)
 
     async def show_again(self, session_id: str) -> bool:
-        """Show the session of an earlier run; return False if it is gone or cannot be read."""
+        """Show the session of an earlier run; return False if it is gone or cannot be read.
+
+        What the user opened or began while its row was read stays on the page.
+        """
         try:
-            await self.show_session(session_id)
+            summary = await self._services.catalog.summary(session_id)
+            if not self._page.in_use:
+                await self._show(summary)
         except HermesError as error:
             log.info("The session shown last cannot be shown: %s", error)
             return False
