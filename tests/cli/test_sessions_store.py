@@ -298,14 +298,19 @@ def test_how_far_it_is_stands_on_a_terminal_only(program: Program, large: Path) 
 def test_ctrl_c_ends_a_snapshot_and_leaves_nothing(
     program: Program, large: Path, home: Path
 ) -> None:
-    process = program.start("sessions", "snapshot", "take")
     folder = home / "desktop" / "snapshots"
-    while process.poll() is None and not list(folder.glob(".part-*/state.db")):
-        pass
-    process.send_signal(signal.SIGINT)
-
-    _, err = process.communicate(timeout=60)
+    done = 0
+    for _ in range(20):
+        process = program.start("sessions", "snapshot", "take")
+        while process.poll() is None and not list(folder.glob(".part-*/state.db")):
+            pass
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        if process.returncode != 0:
+            break
+        done += 1  # on a busy machine the copy may be complete before the signal arrives
 
     assert process.returncode == 5, err
     assert b"Traceback" not in err
-    assert list(folder.iterdir()) == []
+    assert len(list(folder.iterdir())) == min(done, 5)
+    assert list(folder.glob(".part-*")) == []
