@@ -8,6 +8,7 @@ that says so.
 import asyncio
 import logging
 import math
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -135,6 +136,7 @@ class Deliverer:
         self._order = KeyedLocks()
         self._later = TaskSet()
         self._next_round: dict[Platform, float] = {}
+        self._connections: Counter[Platform] = Counter()
         self._closed = False
 
     async def deliver(self, reply: Reply) -> SendResult:
@@ -151,13 +153,17 @@ class Deliverer:
             return await self._bring(reply, name)
 
     async def redeliver(self, platform: Platform) -> int:
-        """Deliver the owed replies of a platform that is connected now.
+        """Deliver the owed replies of a platform that has just connected.
 
         Each chat gets its replies in order; a chat that hangs does not block all others.
 
         Returns:
             The number of delivered replies.
         """
+        self._connections[platform] += 1
+        return await self._deliver_owed(platform)
+
+    async def _deliver_owed(self, platform: Platform) -> int:
         ledger = self._ledger
         if ledger is None or self._closed:
             return 0
@@ -230,6 +236,7 @@ class Deliverer:
             result = failed("the chat is closed to us", "forbidden")
             await self._give_up(name, reply, result.error or "")
             return result
+        connection = self._connections[reply.platform]
         adapter = self._adapter_of(reply.platform)
         if adapter is None:
             result = failed("not connected", "transient", retryable=True)
@@ -239,10 +246,12 @@ class Deliverer:
             result = await self._sender.send(adapter, _parcel(reply))
             if result.success and reply.arrived is not None:
                 await reply.arrived()
-        await self._settle(reply, name, result)
+        await self._settle(reply, name, result, connection)
         return result
 
-    async def _settle(self, reply: Reply, name: str | None, result: SendResult) -> None:
+    async def _settle(
+        self, reply: Reply, name: str | None, result: SendResult, connection: int
+    ) -> None:
         if self._dead is not None and (result.success or means_unreachable(result.error_kind)):
             await self._workers.run(_note_target, self._dead, reply, result)
         if result.success:
@@ -254,7 +263,12 @@ class Deliverer:
             return
         surely_not_there = result.retryable and not reply.maybe_twice
         await self._note_state(name, "pending" if surely_not_there else "failed", result.error)
-        if self._adapter_of(reply.platform) is not None and not self._closed:
+        if self._adapter_of(reply.platform) is None or self._closed:
+            return
+        if surely_not_there and self._connections[reply.platform] != connection:
+            # It connected anew while this reply was on its way, and so passed it over.
+            self._later.start(self._deliver_owed(reply.platform), name="owed replies")
+        else:
             self._try_later(reply.platform, result.retry_after)
 
     async def _is_dead(self, reply: Reply) -> bool:
@@ -291,7 +305,7 @@ class Deliverer:
             if is_next:
                 del self._next_round[platform]
         if is_next:  # otherwise an earlier round was scheduled
-            await self.redeliver(platform)
+            await self._deliver_owed(platform)
 
 
 def _note_target(dead: DeadTargets, reply: Reply, result: SendResult) -> None:

@@ -440,6 +440,24 @@ async def test_what_is_under_way_is_not_brought_twice(stage: Stage) -> None:
 
 
 @pytest.mark.asyncio
+async def test_a_reply_that_a_lost_connection_refuses_is_sent_over_the_new_one(
+    stage: Stage,
+) -> None:
+    deliverer = stage.deliverer()
+    stage.platform.gate.clear()
+    stage.platform.script = [AWAY] * 3
+    sending = asyncio.ensure_future(deliverer.deliver(reply("the answer")))
+    await until(lambda: stage.platform.asked)
+    assert await deliverer.redeliver(Platform.TELEGRAM) == 0  # it is still being sent
+    stage.platform.gate.set()
+    assert not (await sending).success
+    await until(lambda: stage.platform.texts == ["the answer"])
+    assert not stage.later.is_set()
+    await until(lambda: stage.owed() == [])
+    await deliverer.close()
+
+
+@pytest.mark.asyncio
 async def test_a_chat_that_wants_to_be_left_for_long_holds_up_no_other(stage: Stage) -> None:
     deliverer = stage.deliverer()
     flood = SendResult(
