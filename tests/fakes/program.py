@@ -1,5 +1,6 @@
 """The real program as a process with an environment of its own, and queries of its home."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -10,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.state import SessionDB
+from tests.fakes.warm_start import DEADLINE_S, WarmProgram
 
 CHECKOUT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-m", "hermes_desktop")
-DEADLINE_S = 40.0
 
 Converse = Callable[..., str]
 """The fixture that stores a session: ``converse("id", "said", "answered", …, title=…)``."""
@@ -55,16 +56,22 @@ class Program:
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
     ) -> Outcome:
-        done = subprocess.run(
-            [*PROGRAM, *arguments],
-            input=stdin,
-            capture_output=True,
-            env=self.environment(env),
-            cwd=self.home.parent,
-            timeout=DEADLINE_S,
-            check=False,
-        )
-        return Outcome(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode())
+        environ, folder = self.environment(env), self.home.parent
+        warm = _warm_program().run(arguments, environ, folder, stdin)
+        if warm is not None:
+            code, out, err = warm
+        else:
+            done = subprocess.run(
+                [*PROGRAM, *arguments],
+                input=stdin,
+                capture_output=True,
+                env=environ,
+                cwd=folder,
+                timeout=DEADLINE_S,
+                check=False,
+            )
+            code, out, err = done.returncode, done.stdout, done.stderr
+        return Outcome(code, out.decode(errors="replace"), err.decode())
 
     def start_arguments(self, *arguments: str) -> list[str]:
         return [*PROGRAM, *arguments]
@@ -78,6 +85,12 @@ class Program:
             env=self.environment(),
             cwd=self.home.parent,
         )
+
+
+@functools.cache
+def _warm_program() -> WarmProgram:
+    """The process of this test process from which short commands are forked."""
+    return WarmProgram(Program(Path("/")).environment())
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
