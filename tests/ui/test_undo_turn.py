@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 
 from hermes_desktop.ui.undo.runs_later_card import RunsLaterCard
 from hermes_desktop.ui.undo.undo_dialog import UndoDialog
+from hermes_desktop.ui.undo.undo_row import UndoRow
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.model_server import hang, text, tool_call
 from tests.fakes.window_stage import WindowStage
@@ -70,6 +72,10 @@ class Stage(WindowStage):
     @property
     def card(self) -> RunsLaterCard:
         return self.window.page.findChild(RunsLaterCard)
+
+    @property
+    def row(self) -> UndoRow:
+        return self.window.page.findChild(UndoRow)
 
     def save(self, name: str, widget=None) -> None:
         SCREENS.mkdir(parents=True, exist_ok=True)
@@ -182,6 +188,93 @@ async def test_the_slash_command_and_the_menu_of_a_message(stage: Stage) -> None
         dialog.undo_button.click()
         await stage.told("Undid the turn: 1 file put back")
         assert stage.files()["plan.txt"] == "1\n"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_the_button_at_the_reply(stage: Stage, scheme: str) -> None:
+    stage.theme.set_scheme(scheme)
+    before = stage.files()
+    async with stage:
+        page, row = stage.window.page, stage.row
+        await stage.type_and_send("Hello")
+        await stage.until(lambda: page.view.last_row)
+        assert not row.isVisible()
+        await stage.turn(CHANGE)
+        await stage.until(row.isVisible)
+        assert row.words.text() == "3 files changed"
+        stage.save("row")
+        last = page.view.area.column.items[-1]
+        assert last.bottom < row.y() < row.geometry().bottom() < page.view.area.column.height()
+        assert row.x() == last.widget.x()
+
+        stage.server.script(hang("Well"))
+        asked = len(stage.server.requests)
+        page.composer.submitted.emit("And now?")
+        await stage.until(lambda: not row.isVisible())
+        await stage.until(lambda: len(stage.server.requests) > asked)
+        assert not row.isVisible()
+        await stage.services.chat.stop(page.current_session_id)
+        await stage.until(lambda: page.view.last_row and not row.isVisible())
+        stage.window._actions["undo_turn"].trigger()
+        (await stage.undo_dialog()).undo_button.click()
+        await stage.until(row.isVisible)  # the turn before is the last one again
+        await stage.gone()
+
+        session_id = page.current_session_id
+        stage.window.new_chat()
+        await stage.until(lambda: not row.isVisible())
+        await stage.open(session_id)
+        await stage.until(row.isVisible)
+
+    again = Stage(stage.home, stage.theme)
+    async with again:
+        await again.until(lambda: again.window.page.current_session_id == session_id)
+        row = again.row
+        await again.until(row.isVisible)
+        assert row.button.focusPolicy() & Qt.FocusPolicy.TabFocus
+        row.button.setFocus()
+        QTest.keyClick(row.button, Qt.Key.Key_Space)
+        (await again.undo_dialog()).undo_button.click()
+        await again.told("Undid the turn")
+        await again.until(lambda: not row.isVisible())
+        assert again.files() == before
+        again.button("Restore").click()
+        await again.told("Restored")
+        await again.until(row.isVisible)
+
+
+async def test_the_button_moves_nothing(stage: Stage) -> None:
+    """Neither at the end of the transcript nor further up: it stands in the margin."""
+    async with stage:
+        stage.window.resize(720, 480)
+        for number in range(4):
+            await stage.type_and_send(f"Line {number}")
+        await stage.turn("echo 1 > plan.txt", "Change it")
+        view = stage.window.page.view
+        area, column = view.area, view.area.column
+        await stage.until(stage.row.isVisible)
+        turn, bar = stage.row.turn, area.verticalScrollBar()
+        assert bar.value() == bar.maximum() > 0
+        for place in (bar.maximum(), bar.maximum() // 2):
+            bar.setValue(place)
+            places = [(each.key, each.y, each.height) for each in column.items]
+            size = column.size()
+            for shown in (None, turn):
+                stage.row.show_turn(shown)
+                assert stage.row.isVisible() == (shown is not None)
+                assert [(each.key, each.y, each.height) for each in column.items] == places
+                assert (column.size(), bar.value()) == (size, place)
+
+
+async def test_an_old_part_of_the_transcript_has_no_button(stage: Stage) -> None:
+    async with stage:
+        await stage.turn("echo 1 > plan.txt")
+        view, row = stage.window.page.view, stage.row
+        await stage.until(row.isVisible)
+        view.window_of_entries.has_newer = True  # as if a message far above had been found
+        view._retarget()
+        assert view.last_row == 0
+        assert not row.isVisible()
 
 
 def menu_of(stage: Stage, widget) -> QMenu:

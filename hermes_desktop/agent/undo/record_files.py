@@ -73,10 +73,14 @@ class RecordFiles(Generic[Record]):
         """Return a record; None if it does not exist or cannot be read."""
         return self._read(name) if name in self.names() else None
 
-    def all(self) -> Iterator[Record]:
-        """Return the records, the earliest first, without those that cannot be read."""
+    def all(self, since: str = "") -> Iterator[Record]:
+        """Return the records, the earliest first, without those that cannot be read.
+
+        Args:
+            since: Only those whose name is not less.
+        """
         for name in self.names():
-            record = self._read(name)
+            record = self._read(name) if name >= since else None
             if record is not None:
                 yield record
 

@@ -59,6 +59,11 @@ def new_name(now_ns: int) -> str:
     return f"{now_ns // 1_000_000:014d}-{secrets.token_hex(4)}"
 
 
+def least_name(seconds: float) -> str:
+    """Return a name that those of later records exceed; takes seconds since the epoch."""
+    return f"{max(int(seconds * 1000), 0):014d}"
+
+
 def began_of(record_id: str) -> float:
     """Return when a turn began, in seconds since the epoch; 0 for a foreign name."""
     digits = record_id.partition("-")[0]

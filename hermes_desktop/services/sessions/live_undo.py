@@ -7,6 +7,7 @@ from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.concurrency.loop_signals import calls_on_loop
 from hermes_desktop.services.sessions.state_watch import StateWatch
 from hermes_desktop.services.sessions.turn_undo import (
+    SessionChanges,
     Step,
     TurnUndoing,
     TurnUndoPlan,
@@ -103,9 +104,9 @@ class AsyncTurnUndo:
         self._watch.check_now()
         return done
 
-    async def unseen(self, session_id: str) -> UnseenFiles | None:
-        """Return the changed files that run later and wait for the user; None for none."""
-        return await self._worker.run(partial(self._undoing.unseen, session_id))
+    async def changes(self, session_id: str) -> SessionChanges:
+        """Return what the turns of a session changed, as far as the user can act on it."""
+        return await self._worker.run(partial(self._undoing.changes, session_id))
 
     async def keep(self, files: UnseenFiles) -> None:
         """Note that the user has looked at these files."""

@@ -19,7 +19,7 @@ from hermes_desktop.agent.undo.restoring import (
     undone,
 )
 from hermes_desktop.agent.undo.reviews import reviews_of
-from hermes_desktop.agent.undo.turn_record import TurnRecord, new_name
+from hermes_desktop.agent.undo.turn_record import TurnRecord, least_name, new_name
 from hermes_desktop.agent.undo.turn_undo import UndoStore
 from hermes_desktop.agent.undo.undo_record import UndoRecord, begin_undo
 from hermes_desktop.core.errors import BusyError, NotFoundError, RefusedError
@@ -30,7 +30,9 @@ from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, 
 from hermes_desktop.state.records.records import Message
 
 __all__ = [
+    "ChangedByTurn",
     "PutBack",
+    "SessionChanges",
     "Step",
     "TurnUndoPlan",
     "TurnUndoResult",
@@ -44,6 +46,7 @@ __all__ = [
 
 _MOST_TURNS = 1000
 _MOST_NAMED = 40
+_CLOCK_SLACK_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,34 @@ class UnseenFiles:
     plan: TurnUndoPlan
     run_by: Mapping[str, str] = field(default_factory=dict)
     reviews: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedByTurn:
+    """The last turn of a session, which changed files.
+
+    Attributes:
+        message_id: The row of the user's message.
+        last_id: The row of its last message.
+        files: How many; 0: not known, because the turn was interrupted.
+    """
+
+    message_id: int
+    last_id: int
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChanges:
+    """What the turns of a session changed, as far as the user can act on it.
+
+    Attributes:
+        unseen: Files that run later and wait for the user.
+        last_turn: The last turn, if it changed files and can be undone.
+    """
+
+    unseen: UnseenFiles | None = None
+    last_turn: ChangedByTurn | None = None
 
 
 def typed_undo(text: str) -> int:
@@ -321,7 +352,42 @@ class TurnUndoing:
                 self._store.undos.remove(record.id)
         return UndoneRestored(done, files.having("changed-since", "not-kept"), rows)
 
-    # ------------------------------------------------------------- files that run by themselves
+    # ------------------------------------------------------------------- changes of a session
+
+    def changes(self, session_id: str) -> SessionChanges:
+        """Return what the turns of a session changed, as far as the user can act on it.
+
+        Raises:
+            StateError: The shared file cannot be read.
+        """
+        return SessionChanges(self.unseen(session_id), self.last_turn(session_id))
+
+    def last_turn(self, session_id: str) -> ChangedByTurn | None:
+        """Return the last turn if it changed files and can be undone; None otherwise.
+
+        Raises:
+            StateError: The shared file cannot be read.
+        """
+        if not self._db.condition.writable or not self._store.records.names():
+            return None
+        shown = self._db.resolve_resume_session_id(session_id)
+        asked = self._db.list_recent_user_messages(shown, limit=1)
+        if not asked:
+            return None
+        message_id = int(asked[0]["id"])
+        since = float(asked[0]["timestamp"] or 0.0)
+        records = self._records(shown, message_id, since, least_name(since - _CLOCK_SLACK_S))
+        interrupted = any(each.state == "running" for each in records)
+        files = {
+            (record.folder, path)
+            for record in records
+            for path, entry in record.after.items()
+            if (left := entry or record.before.get(path)) and left.kind != "folder"
+        }
+        if not (interrupted or files) or (interrupted and self._running_turn(shown) is not None):
+            return None
+        last_id = max(self._db.active_message_ids(shown, message_id), default=message_id)
+        return ChangedByTurn(message_id, last_id, 0 if interrupted else len(files))
 
     def unseen(self, session_id: str) -> UnseenFiles | None:
         """Return the changed files that run later and wait for the user; None for none.
@@ -473,15 +539,23 @@ class TurnUndoing:
     def _parts(self, session_id: str) -> set[str]:
         return set(self._db.get_compression_lineage(session_id)) | {session_id}
 
-    def _records(self, session_id: str, message_id: int, since: float) -> Sequence[TurnRecord]:
+    def _records(
+        self, session_id: str, message_id: int, since: float, least: str = ""
+    ) -> Sequence[TurnRecord]:
         """Return the records of the turns from a message on.
 
         After a compaction the message may be another row; then the time decides.
+
+        Args:
+            session_id: The newest part of the conversation.
+            message_id: The row of the message.
+            since: When it was written.
+            least: The least name of the records that are read.
         """
         parts = self._parts(session_id)
         return [
             each
-            for each in self._store.records.all()
+            for each in self._store.records.all(least)
             if each.session_id in parts
             and each.state != "undone"
             and (

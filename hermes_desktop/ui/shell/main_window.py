@@ -22,8 +22,10 @@ from hermes_desktop.ui.shell.session_routes import SessionCoordinator
 from hermes_desktop.ui.shell.window_memory import WindowSettings
 from hermes_desktop.ui.shell.window_navigation import WindowNavigation
 from hermes_desktop.ui.shell.window_parts import DemoBanner, SplitView
-from hermes_desktop.ui.undo.runs_later_card import RunsLaterCard, RunsLaterWatch
+from hermes_desktop.ui.undo.runs_later_card import RunsLaterCard
 from hermes_desktop.ui.undo.undo_commands import UndoCommands
+from hermes_desktop.ui.undo.undo_row import UndoRow
+from hermes_desktop.ui.undo.undo_watch import UndoWatch
 from hermes_desktop.ui.widgets.notice_presenter import NoticeStrip
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ class MainWindow(QMainWindow):
         self.undoing = UndoCommands(
             services.undo, slots, services.bus, theme, self, self._commands.tell
         )
-        self._runs_later = self._make_card(bridge)
+        self._undo_watch = self._make_undo_watch(bridge)
         self._navigation = self._make_navigation()
         way = self._navigation.show_session
         self._routes = SessionCoordinator(self._pane, page, self._commands, slots, way)
@@ -264,18 +266,22 @@ class MainWindow(QMainWindow):
             restart_gateway=partial(self._gateway.commands.run, "restart"),
         )
 
-    def _make_card(self, bridge: EventBridge) -> RunsLaterWatch:
-        """Create the card of files that run later, above the message field."""
+    def _make_undo_watch(self, bridge: EventBridge) -> UndoWatch:
+        """Create the card of files that run later, and the row below the last reply."""
         page = self._page
-        card = RunsLaterCard(self._theme, page)
+        card, row = RunsLaterCard(self._theme, page), UndoRow(self._theme)
         page.sheets.add(card)
-        return RunsLaterWatch(
+        page.view.set_foot(row)
+        page.view.settled.connect(lambda: row.follow_end(page.view.last_row))
+        return UndoWatch(
             card,
+            row,
             self._services.undo,
             self.undoing,
             slots=self._slots,
             bridge=bridge,
             shown=lambda: page.current_session_id,
+            answering=self._services.chat.is_running,
         )
 
     def _make_navigation(self) -> WindowNavigation:
@@ -347,7 +353,7 @@ class MainWindow(QMainWindow):
         page.title_changed.connect(self._show_title)
         page.readiness_changed.connect(self._status.show_readiness)
         page.undo_wanted.connect(self.undoing.undo)
-        page.shown_changed.connect(self._runs_later.look)
+        page.shown_changed.connect(self._undo_watch.look)
         page.context.changed.connect(self._status.context.show_used)
         page.back_requested.connect(way.show_list)
         page.session_wanted.connect(way.write_in)

@@ -58,6 +58,7 @@ class Column(QWidget):
         self._stale = QTimer(self, interval=0)
         self._stale.timeout.connect(self._fit_some)
         self._nearest: Callable[[], int] = lambda: 0
+        self._foot: QWidget | None = None
 
     def item(self, key: str) -> Item | None:
         """Return the item of a key."""
@@ -66,6 +67,12 @@ class Column(QWidget):
     def set_nearest(self, nearest: Callable[[], int]) -> None:
         """Set the callback for the visible y; items near it are laid out first on a new width."""
         self._nearest = nearest
+
+    def set_foot(self, foot: QWidget) -> None:
+        """Reserve the margin below the last item for a widget, which may come and go there."""
+        foot.setParent(self)
+        self._foot = foot
+        self._place(len(self.items))
 
     @property
     def column_width(self) -> int:
@@ -159,4 +166,12 @@ class Column(QWidget):
             width = item.fitted_width
             item.widget.setGeometry((self.width() - width) // 2, y, width, item.height)
             y += item.height
-        self.resize(self.width(), y + SIDE)
+        self.resize(self.width(), y + self._place_foot(y))
+
+    def _place_foot(self, y: int) -> int:
+        """Place the foot below the last item, and return the height of the margin there."""
+        if self._foot is None:
+            return SIDE
+        width, height = self.column_width, self._foot.sizeHint().height()
+        self._foot.setGeometry((self.width() - width) // 2, y + CLOSE_GAP, width, height)
+        return max(CLOSE_GAP + height + SIDE // 2, SIDE)

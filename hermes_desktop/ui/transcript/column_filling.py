@@ -32,6 +32,8 @@ class ColumnController(QObject):
     Attributes:
         window: The loaded messages; another conversation has another window.
         fresh: Whether nothing of what was loaded last is on screen yet.
+        last_row: Row id of the newest message, if the column ends with it and no turn is open;
+            else 0.
 
     Signals:
         first_painted: The first part of what was loaded is on screen.
@@ -55,6 +57,7 @@ class ColumnController(QObject):
         self._live = live
         self.window = EntryWindow()
         self.fresh = False
+        self.last_row = 0
         builder.progress.connect(self.settle)
 
     def retarget(self) -> None:
@@ -86,6 +89,8 @@ class ColumnController(QObject):
             item.gap = gap_between(before, item)
         if was_fresh:
             self._area.stick = not self._landing.aimed
+        over = self.window.at_end and all(turn.over for turn in self._live.turns)
+        self.last_row = self.window.newest_id if over else 0
         self._area.column.replace(items)
         if was_fresh:
             self._landing.land()

@@ -53,6 +53,7 @@ class TranscriptView(QWidget):
         stop_wanted: Stop the reply in the shown session.
         undo_wanted: Undo the turn of a message, and later ones; holds the message's row id.
         first_painted: The first part of a conversation given to :meth:`set_page` is on screen.
+        settled: Everything that is ready is shown; :attr:`last_row` may have changed.
     """
 
     older_wanted = Signal(object)
@@ -64,6 +65,7 @@ class TranscriptView(QWidget):
     stop_wanted = Signal()
     undo_wanted = Signal(int)
     first_painted = Signal()
+    settled = Signal()
 
     def __init__(self, theme: Theme, workers: WorkerThreads, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -98,6 +100,7 @@ class TranscriptView(QWidget):
         self._builder.made.connect(self._actions.connect_message)
         self._filling.first_painted.connect(self.first_painted)
         self._filling.settled.connect(self._running.apply)
+        self._filling.settled.connect(self.settled)
         self._running.stop_wanted.connect(self.stop_wanted)
         self._growing.older_wanted.connect(self.older_wanted)
         self._growing.newer_wanted.connect(self.newer_wanted)
@@ -192,7 +195,9 @@ class TranscriptView(QWidget):
         self._builder.clear()
         self._filling.window = EntryWindow()
         self._filling.fresh = False
+        self._filling.last_row = 0
         self.area.column.replace([])
+        self.settled.emit()
         self._place_jump()
 
     # ------------------------------------------------------------------------------- turns
@@ -285,6 +290,15 @@ class TranscriptView(QWidget):
     def blank(self) -> bool:
         """Whether there is nothing to show: no message, and no running or queued turn."""
         return not self.window_of_entries.shown and not self.live.items()
+
+    @property
+    def last_row(self) -> int:
+        """Row id of the newest message, if the view ends with it and no turn is open; else 0."""
+        return self._filling.last_row
+
+    def set_foot(self, foot: QWidget) -> None:
+        """Reserve the margin below the last message for a widget, which may come and go there."""
+        self.area.column.set_foot(foot)
 
     @property
     def messages(self) -> Iterator[MessageWidget]:

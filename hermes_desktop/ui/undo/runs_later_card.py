@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 from typing_extensions import override
 
-from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.undo.undo_words import counted
 from hermes_desktop.ui.widgets.centered_column import put_in_middle
 from hermes_desktop.ui.widgets.flow_row import FlowRow
@@ -18,14 +17,7 @@ from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12
 from hermes_desktop.ui.words.visible_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hermes_desktop.core.events import TurnFinished
-    from hermes_desktop.services.sessions.live_undo import AsyncTurnUndo
     from hermes_desktop.services.sessions.turn_undo import UnseenFiles
-    from hermes_desktop.ui.undo.undo_commands import UndoCommands
-    from hermes_desktop.ui.widgets.async_slots import AsyncSlots
-    from hermes_desktop.ui.widgets.event_bridge import EventBridge
     from hermes_desktop.ui.widgets.theme import Theme
 
 MOST_NAMED = 5
@@ -92,59 +84,6 @@ class RunsLaterCard(QWidget):
         painter.fillRect(self.rect(), QColor(palette.raised))
         painter.fillRect(0, 0, self.width(), 2, QColor(palette.warning))
         painter.end()
-
-
-class RunsLaterWatch(QObject):
-    """Controller that shows the card for the session on the page.
-
-    Args:
-        card: The card.
-        service: Finds the files.
-        commands: Keep them and put them back.
-        slots: Runs the coroutines.
-        bridge: The ends of turns.
-        shown: Returns the id of the session on the page, None for a new one.
-    """
-
-    def __init__(
-        self,
-        card: RunsLaterCard,
-        service: AsyncTurnUndo,
-        commands: UndoCommands,
-        *,
-        slots: AsyncSlots,
-        bridge: EventBridge,
-        shown: Callable[[], str | None],
-    ) -> None:
-        super().__init__(card)
-        self._card = card
-        self._service = service
-        self._slots = slots
-        self._shown = shown
-        card.keep_wanted.connect(commands.keep)
-        card.put_back_wanted.connect(commands.put_back)
-        commands.changed.connect(lambda _: self.look())
-        bridge.turn_finished.connect(self._turn_finished)
-
-    def look(self) -> None:
-        """Show what waits in the session on the page."""
-        session_id = self._shown()
-        if session_id is None:
-            self._card.show_files(None)
-        else:
-            self._slots.start(self._look(session_id), doing=self.tr("Looking at changed files"))
-
-    async def _look(self, session_id: str) -> None:
-        try:
-            files = await self._service.unseen(session_id)
-        except HermesError:
-            files = None  # the page itself says why the session cannot be read
-        if session_id == self._shown():
-            self._card.show_files(files)
-
-    def _turn_finished(self, event: TurnFinished) -> None:
-        if event.session_id == self._shown() and event.stored:
-            self.look()
 
 
 def _lines(files: UnseenFiles) -> list[str]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from hermes_desktop.services.sessions.live_undo import TurnUndoPreview
     from hermes_desktop.services.sessions.turn_undo import (
+        ChangedByTurn,
         PutBack,
         Step,
         TurnUndoPlan,
@@ -27,6 +28,11 @@ _KB, _MB = 1_000, 1_000_000
 def counted(count: int, noun: str) -> str:
     """Return ``1 file``, ``1,200 files``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def changed_words(turn: ChangedByTurn) -> str:
+    """Return what the last turn did, for the line below its reply."""
+    return f"{counted(turn.files, 'file')} changed" if turn.files else "The turn was interrupted"
 
 
 def question(plan: TurnUndoPlan) -> str:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,12 @@ from hermes_desktop.agent.undo.folder_scan import Limits
 from hermes_desktop.agent.undo.turn_undo import UndoStore
 from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.services.sessions.session_actions import RunningTurnError, never_running
-from hermes_desktop.services.sessions.turn_undo import TurnUndoing, UndoChoice, typed_undo
+from hermes_desktop.services.sessions.turn_undo import (
+    ChangedByTurn,
+    TurnUndoing,
+    UndoChoice,
+    typed_undo,
+)
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 from tests.fakes.tool_stage import SID, ToolStage, call
@@ -116,6 +122,40 @@ def test_turns_from_a_message_on(stage: ToolStage, store: UndoStore, undoing: Tu
     assert tree(stage.cwd) == before
     undoing.redo(SID)  # the latest one first
     assert (stage.cwd / "plan.txt").read_text() == "1\n"
+
+
+def test_the_last_turn_that_changed_files(
+    stage: ToolStage, store: UndoStore, undoing: TurnUndoing
+) -> None:
+    assert undoing.last_turn(SID) is None
+    turn(stage, store, shell(CHANGE))
+    rows = stage.db.active_message_ids(SID, 0)
+    changed = ChangedByTurn(rows[0], rows[-1], files=4)
+    assert undoing.last_turn(SID) == changed
+    assert undoing.changes(SID).last_turn == changed
+    turn(stage, store, shell("true"))
+    assert undoing.last_turn(SID) is None  # the turn after it changed nothing
+    undoing.undo(undoing.plan(SID))
+    assert undoing.last_turn(SID) == changed
+    done = undoing.undo(undoing.plan(SID))
+    assert undoing.last_turn(SID) is None
+    undoing.redo(SID, done.undo_id)
+    assert undoing.last_turn(SID) == changed
+
+
+def test_an_interrupted_turn_is_offered_once_it_no_longer_runs(
+    stage: ToolStage, store: UndoStore
+) -> None:
+    running = ["it is being answered"]
+    locks = ConversationLocks(stage.db, stage.home / "desktop", "tests")
+    undoing = TurnUndoing(stage.db, store, locks, lambda _: running[0] if running else None)
+    turn(stage, store, shell(CHANGE))
+    (record,) = store.records.all()
+    store.records.write(replace(record, state="running"))
+    assert undoing.last_turn(SID) is None
+    running.clear()
+    rows = stage.db.active_message_ids(SID, 0)
+    assert undoing.last_turn(SID) == ChangedByTurn(rows[0], rows[-1], files=0)
 
 
 def test_only_what_is_chosen(stage: ToolStage, store: UndoStore, undoing: TurnUndoing) -> None:

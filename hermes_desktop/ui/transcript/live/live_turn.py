@@ -181,6 +181,13 @@ class LiveTurn:
         return self.finished is not None and not (shows_prompt or shows_reply or shows_more)
 
     @property
+    def over(self) -> bool:
+        """Whether nothing of it is left to show here but why it failed."""
+        return self.finished is not None and all(
+            item.widget is self.failure for item in self.items()
+        )
+
+    @property
     def passing(self) -> bool:
         """Whether it was answered but not stored in the session: a command."""
         over = self.finished
