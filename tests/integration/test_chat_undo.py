@@ -64,8 +64,8 @@ async def test_the_difference_is_shown_then_it_is_done(stage: Stage) -> None:
     assert asked == (
         "/undo: The last messages are removed from the session.\n"
         "Files:\n"
-        "- `new`: is deleted\n"
-        "- `plan`: is put back\n"
+        "- `new`: will be deleted\n"
+        "- `plan`: will be reverted\n"
         "```diff\n"
         "--- new\n+++ new\n@@ -1 +0,0 @@\n-x\n"
         "--- plan\n+++ plan\n@@ -1 +1 @@\n-ONE ***\n+one\n"
@@ -77,7 +77,7 @@ async def test_the_difference_is_shown_then_it_is_done(stage: Stage) -> None:
     assert done == (
         "Removed 1 message of yours and 1 row that followed.\n"
         "The first one began: “Change it”\n"
-        "Put back: 2 files (`new`, `plan`).\n"
+        "Reverted: 2 files (`new`, `plan`).\n"
         "/undo restore brings it back."
     )
     assert (stage.work / "plan").read_text() == "one\n"
@@ -100,7 +100,7 @@ async def test_what_others_changed_since_is_named_and_stays(stage: Stage) -> Non
     await stage.turn("Change it", plan="ONE\n")
     (stage.work / "plan").write_text("by hand\n")
     asked = await stage.chat.tell("/undo")
-    assert "- `plan`: changed by somebody else since; stays as it is" in asked
+    assert "- `plan`: changed since, outside this turn; left as it is" in asked
     assert "by hand" not in asked
     assert "Left, as it was changed since: `plan`" in await stage.chat.tell("once")
     assert (stage.work / "plan").read_text() == "by hand\n"

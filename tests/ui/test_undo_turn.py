@@ -115,9 +115,9 @@ async def test_a_turn_is_shown_undone_and_restored(stage: Stage, scheme: str) ->
         await stage.until(lambda: "+two" in dialog.difference.toPlainText() or select(dialog))
         stage.save("preview", dialog)
         assert rows(dialog) == {
-            "new.txt": ("Changed by somebody else since", False),
-            "old.txt": ("Will come back", True),
-            "plan.txt": ("Will be put back", True),
+            "new.txt": ("Changed since, outside this turn", False),
+            "old.txt": ("Will be restored", True),
+            "plan.txt": ("Will be reverted", True),
         }
         assert dialog.undo_button.text() == "Undo turn"
         dialog.reject()
@@ -128,7 +128,7 @@ async def test_a_turn_is_shown_undone_and_restored(stage: Stage, scheme: str) ->
         stage.window._actions["undo_turn"].trigger()
         dialog = await stage.undo_dialog()
         dialog.undo_button.click()
-        await stage.told("Undid the turn: 3 files put back, 4 messages taken back.")
+        await stage.told("Undid the turn: 3 files reverted, 4 messages removed.")
         assert stage.files() == before
         await stage.until(lambda: "Change the plan" not in stage.shown_text())
         stage.save("done")
@@ -186,7 +186,7 @@ async def test_the_slash_command_and_the_menu_of_a_message(stage: Stage) -> None
         menu.close()
         dialog = await stage.undo_dialog()
         dialog.undo_button.click()
-        await stage.told("Undid the turn: 1 file put back")
+        await stage.told("Undid the turn: 1 file reverted")
         assert stage.files()["plan.txt"] == "1\n"
 
 
@@ -311,6 +311,7 @@ async def test_files_that_run_later_are_kept_or_put_back(stage: Stage, scheme: s
         await stage.turn(HOOK)
         await stage.until(stage.card.isVisible)
         stage.save("card")
+        assert "revert one: “hermes-desktop sessions undo" in stage.shown_text()
         assert "2 files that run by themselves later" in stage.card.title.text()
         assert ".git/hooks/post-merge (git)" in stage.card.list.text()
         assert "Makefile (make)" in stage.card.list.text()
@@ -323,11 +324,11 @@ async def test_files_that_run_later_are_kept_or_put_back(stage: Stage, scheme: s
 
         stage.card.see.click()
         dialog = await stage.undo_dialog()
-        assert dialog.undo_button.text() == "Put back"
+        assert dialog.undo_button.text() == "Revert"
         await stage.until(lambda: "curl evil" in dialog.difference.toPlainText())
         stage.save("put-back", dialog)
         dialog.undo_button.click()
-        await stage.told("Put back 2 files.")
+        await stage.told("Reverted 2 files.")
         assert not (stage.work / ".git" / "hooks" / "post-merge").exists()
         assert (stage.work / "Makefile").read_text() == "all:\n"
         assert "Change the plan" in stage.shown_text()

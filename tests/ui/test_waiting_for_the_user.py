@@ -67,7 +67,7 @@ async def test_header_row_strip_and_line_say_that_it_waits(
         await stage.until(lambda: sheet.armed)
 
         header, strip = window.page.header, window._status
-        assert header.state.text() == "○ waits for your answer"
+        assert header.state.text() == "○ waiting for your answer"
         await stage.until(lambda: "Waiting for your answer" in strip.text)
         assert "Working" not in strip.text
         await stage.until(lambda: stage.row_text(WAITING_ROLE) is True)

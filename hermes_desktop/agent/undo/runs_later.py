@@ -98,8 +98,8 @@ def runs_later_note(found: Sequence[RunsLater], session_id: str) -> str:
     more = len(found) - len(named)
     listed = ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
     return (
-        f"This turn changed files that run by themselves later: {listed}. Look at them. To put one "
-        f"back: `hermes-desktop sessions undo {session_id} --file PATH`"
+        f"This turn changed files that run by themselves later: {listed}. Review them. To revert "
+        f"one: `hermes-desktop sessions undo {session_id} --file PATH`"
     )
 
 

@@ -59,7 +59,7 @@ def undo(  # noqa: PLR0913 - its options
 ) -> None:
     """Undo the last turn of a session, files included.
 
-    The difference is shown first: lines with - are there now, lines with + come back. Files that
+    The difference is shown first: lines with - are there now, lines with + are restored. Files that
     were changed after the turn are left as they are, unless --overwrite is given. What a turn
     changes is kept for 14 days, in the session's folder only. To take an undo back, use redo.
     """
@@ -175,7 +175,7 @@ def _told(result: "TurnUndoResult") -> str:
 
 def _not_done(left: "Sequence[Step]", failed: "Sequence[tuple[Step, str]]") -> list[str]:
     lines = [f"Left, as it was changed since: {each.shown}" for each in left]
-    return lines + [f"Not put back: {step.shown}: {why}" for step, why in failed]
+    return lines + [f"Not restored: {step.shown}: {why}" for step, why in failed]
 
 
 def _object(step: "Step") -> dict[str, Any]:

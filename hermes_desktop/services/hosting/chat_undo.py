@@ -8,10 +8,14 @@ from hermes_desktop.services.sessions.turn_undo import PutBack, Step, TurnUndoin
 
 _MOST_FILES, _MOST_CHARACTERS, _LONGEST_LINE = 20, 1_500, 160
 _LEFT = {
-    "changed-since": "changed by somebody else since; stays as it is",
-    "not-kept": "cannot be put back: what was there before was not kept",
+    "changed-since": "changed since, outside this turn; left as it is",
+    "not-kept": "cannot be reverted: the earlier version was not saved",
 }
-_WORDS = {"created": "is deleted", "changed": "is put back", "deleted": "comes back"}
+_WORDS = {
+    "created": "will be deleted",
+    "changed": "will be reverted",
+    "deleted": "will be restored",
+}
 
 
 class ChatUndo:
@@ -51,7 +55,7 @@ class ChatUndo:
         done = self._undoing.undo(plan, alone=True)
         first = next(iter(self._undoing.messages(plan)), None)
         text = first.content if first is not None else plan.text
-        notes = _told(done.files, done.left, "Put back")
+        notes = _told(done.files, done.left, "Reverted")
         return UndoneTurns(plan.turns, done.rows, text, tuple(notes))
 
     def restore(self, session_id: str) -> str:

@@ -485,11 +485,11 @@ class TurnUndoing:
         except OSError as error:
             raise RefusedError(
                 "Nothing was undone.",
-                f"What is there now cannot be kept: {error.strerror}.",
+                f"The present files cannot be saved first: {error.strerror}.",
                 "Free some space on the disk of your Hermes home.",
             ) from error
         steps = tuple(each for each in files.steps if each not in lost)
-        why = "what is there now cannot be kept"
+        why = "its present content cannot be saved first"
         return record, replace(files, steps=steps), [(each, why) for each in lost]
 
     def _put_back(
@@ -499,7 +499,7 @@ class TurnUndoing:
             self._store,
             files,
             overwrite=True,
-            on_step=lambda done, total: on_progress(Progress("Putting files back", done, total)),
+            on_step=lambda done, total: on_progress(Progress("Updating files", done, total)),
             cancelled=cancel.is_set if cancel is not None else _never,
         )
 

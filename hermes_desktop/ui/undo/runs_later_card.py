@@ -41,9 +41,9 @@ class RunsLaterCard(QWidget):
         self.title = heading_label()
         self.list = LeadingLabel()
         self.why = SecondaryLabel(
-            theme, self.tr("Other programs run or obey them without asking. Look at the changes.")
+            theme, self.tr("Other programs run or follow them without asking. Review the changes.")
         )
-        self.see = QPushButton(self.tr("Put back…"))
+        self.see = QPushButton(self.tr("Revert…"))
         self.keep = QPushButton(self.tr("Keep"))
         row = FlowRow()
         for button in (self.see, self.keep):

@@ -102,7 +102,7 @@ class UndoCommands(QObject):
         """Show the differences of files that run later, and put them back if the user confirms."""
         if not self._busy:
             work = self._put_back(files)
-            self._slots.start(self._alone(work), doing=self.tr("Putting files back"))
+            self._slots.start(self._alone(work), doing=self.tr("Reverting files"))
 
     def keep(self, files: UnseenFiles) -> None:
         """Keep files that run later; they are not shown again."""
@@ -220,7 +220,7 @@ class UndoCommands(QObject):
             return
         if progress.done % (progress.total // 100 + 1):
             return
-        words = self.tr("Putting files back: {done} of {total}").format(
+        words = self.tr("Updating files: {done} of {total}").format(
             done=f"{progress.done:,}", total=f"{progress.total:,}"
         )
         self._bus.publish(Notice("info", words, key=_PROGRESS_KEY, action=self.tr("Stop")))

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
         UndoneRestored,
     )
 
-KEPT_WORDS = "What is replaced is kept for 14 days. Restore brings it back."
+KEPT_WORDS = "For 14 days, Restore brings everything back."
 _NAMED = 5
-_READY = {"created": "Will be deleted", "changed": "Will be put back", "deleted": "Will come back"}
+_READY = {
+    "created": "Will be deleted",
+    "changed": "Will be reverted",
+    "deleted": "Will be restored",
+}
 _KB, _MB = 1_000, 1_000_000
 
 
@@ -38,14 +42,14 @@ def changed_words(turn: ChangedByTurn) -> str:
 def question(plan: TurnUndoPlan) -> str:
     """Return the title of the preview."""
     if not plan.message_id:
-        return f"Put back {counted(len(plan.files.steps), 'file')}?"
+        return f"Revert {counted(len(plan.files.steps), 'file')}?"
     return "Undo this turn?" if plan.turns == 1 else f"Undo {counted(plan.turns, 'turn')}?"
 
 
 def answer(plan: TurnUndoPlan) -> str:
     """Return the label of the button that does it."""
     if not plan.message_id:
-        return "Put back"
+        return "Revert"
     return "Undo turn" if plan.turns == 1 else f"Undo {counted(plan.turns, 'turn')}"
 
 
@@ -53,12 +57,13 @@ def about_messages(preview: TurnUndoPreview) -> str:
     """Return what happens to the conversation."""
     plan = preview.plan
     if not plan.message_id:
-        return "The messages stay."
+        return "The conversation is not changed."
     others = len(plan.rows) - 1
     first = f"“{one_line(plan.text, 80)}”"
     if others <= 0:
-        return f"Your message {first} is taken back."
-    return f"Your message {first} and {counted(others, 'message')} after it are taken back."
+        return f"Your message {first} is removed from the conversation."
+    after = f"{counted(others, 'message')} after it"
+    return f"Your message {first} and {after} are removed from the conversation."
 
 
 def speaker(role: str) -> str:
@@ -69,13 +74,12 @@ def speaker(role: str) -> str:
 def step_words(step: Step) -> str:
     """Return what undoing does to a file."""
     if step.state == "changed-since":
-        if step.now is None:
-            return "Deleted by somebody else since"
-        return "Changed by somebody else since"
+        verb = "Deleted" if step.now is None else "Changed"
+        return f"{verb} since, outside this turn"
     if step.state == "not-kept":
-        return "Cannot be put back: not kept"
+        return "Cannot be reverted"
     if step.state == "as-before":
-        return "Is as before already"
+        return "Already reverted"
     return _READY[step.verb]
 
 
@@ -86,7 +90,7 @@ def without_text(step: Step) -> str:
         return "A folder."
     if now is not None and before is not None and now.kind == before.kind == "file":
         if now.content and now.content == before.content:
-            return f"Only its permissions: {now.mode:o} becomes {before.mode:o}."
+            return f"Only the permissions change: {now.mode:o} becomes {before.mode:o}."
         return f"No text to compare. {_size(now.size)} now, {_size(before.size)} before."
     if "link" in {each.kind for each in (now, before) if each is not None}:
         return "A link, or a file in place of one."
@@ -102,17 +106,17 @@ def notes(plan: TurnUndoPlan) -> list[str]:
     lost = len(plan.files.having("not-kept"))
     if lost:
         found.append(
-            f"{counted(lost, 'file')} cannot be put back: too large, or the folder was too full, "
-            "to keep what was there before."
+            f"{counted(lost, 'file')} cannot be reverted: no earlier version was saved. It was "
+            "too large, or there was too little space."
         )
     theirs = len(plan.files.having("changed-since"))
     if theirs:
         found.append(
             f"{counted(theirs, 'file')} {'was' if theirs == 1 else 'were'} changed after the turn. "
-            "Select what to replace all the same."
+            "Select what to revert anyway."
         )
     if not plan.files.steps and not plan.files.not_covered:
-        found.append("This turn changed no files that are known.")
+        found.append("No changed files were recorded for this turn.")
     return found
 
 
@@ -120,12 +124,12 @@ def undone_words(plan: TurnUndoPlan, done: TurnUndoResult) -> tuple[str, str]:
     """Return a sentence about the result, and its details."""
     files = len([each for each in done.files.done if not each.is_folder])
     if done.files.stopped:
-        title = f"Stopped. {counted(files, 'file')} put back; the messages stay."
+        title = f"Stopped. {counted(files, 'file')} reverted; the conversation is not changed."
     elif not plan.message_id:
-        title = f"Put back {counted(files, 'file')}."
+        title = f"Reverted {counted(files, 'file')}."
     else:
         what = "the turn" if plan.turns == 1 else counted(plan.turns, "turn")
-        title = f"Undid {what}: {counted(files, 'file')} put back, {_taken(done.rows)}."
+        title = f"Undid {what}: {counted(files, 'file')} reverted, {_removed(done.rows)}."
     return title, _details(done.files, done.left)
 
 
@@ -133,20 +137,20 @@ def restored_words(done: UndoneRestored) -> tuple[str, str]:
     """Return a sentence about a restored turn, and its details."""
     files = len([each for each in done.files.done if not each.is_folder])
     if done.files.stopped:
-        words = f"Stopped. {counted(files, 'file')} restored; the messages are still taken back."
+        words = f"Stopped. {counted(files, 'file')} restored; the messages are still removed."
         return words, _details(done.files, done.left)
     parts = [counted(files, "file")] if files or not done.rows else []
     parts += [counted(done.rows, "message")] if done.rows else []
     return f"Restored {' and '.join(parts)}.", _details(done.files, done.left)
 
 
-def _taken(rows: int) -> str:
-    return f"{counted(rows, 'message')} taken back"
+def _removed(rows: int) -> str:
+    return f"{counted(rows, 'message')} removed"
 
 
 def _details(files: PutBack, left: Sequence[Step]) -> str:
     lines = [f"{_name(step)}: {why}." for step, why in files.failed[:_NAMED]]
-    lines += [f"{_name(each)} was changed since and stays." for each in left[:_NAMED]]
+    lines += [f"{_name(each)} was changed since and is left as it is." for each in left[:_NAMED]]
     more = len(files.failed) + len(left) - len(lines)
     return "\n".join([*lines, f"And {more:,} more."] if more > 0 else lines)
 

@@ -40,15 +40,15 @@ _WORDS: dict[ChatState, str] = {
     "": "",
     "live": "● live",
     "working": "● writing…",
-    "asking": "○ waits for your answer",
+    "asking": "○ waiting for your answer",
     "queued": "○ waiting",
 }
 _TIPS: dict[ChatState, str] = {
     "": "",
     "live": "Another program was active in this session a moment ago.",
     "working": "A reply is being written.",
-    "asking": "The assistant waits for your answer.",
-    "queued": "A message waits for its turn.",
+    "asking": "The assistant is waiting for your answer.",
+    "queued": "A message is waiting for its turn.",
 }
 
 

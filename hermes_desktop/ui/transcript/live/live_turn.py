@@ -18,6 +18,7 @@ from hermes_desktop.ui.transcript.entries import MessageEntry
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.separators import FailureBlock
 from hermes_desktop.ui.widgets.look import Look
+from hermes_desktop.ui.words.gateway_words import plain
 from hermes_desktop.ui.words.visible_text import one_line
 
 _CARET_HEIGHT = 20
@@ -67,7 +68,7 @@ class LiveReply(MessageWidget):
 
     def add_note(self, text: str) -> None:
         """Add a note below the reply, for as long as it is shown."""
-        self.add_row(caption(one_line(text, 300), self.look), gap=4)
+        self.add_row(caption(plain(one_line(text, 300)), self.look), gap=4)
         self.refit()
 
     def add(self, text: str, kind: str) -> None:

@@ -17,6 +17,7 @@ from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.separators import FailureBlock
 from hermes_desktop.ui.transcript.tool_fold import ToolLine
 from hermes_desktop.ui.widgets.look import Look
+from hermes_desktop.ui.words.gateway_words import plain
 from hermes_desktop.ui.words.visible_text import one_line
 
 Supply = Callable[[Entry, HeightForWidthWidget], None]
@@ -132,7 +133,7 @@ class LiveTurns:
         if event.lasting and said is not None:
             said.add_note(event.text)
         else:
-            turn.note = caption(one_line(event.text, 300), self.look) if event.text else None
+            turn.note = caption(plain(one_line(event.text, 300)), self.look) if event.text else None
         self.changed()
 
     def piece(self, turn: LiveTurn, text: str, kind: str) -> None:
