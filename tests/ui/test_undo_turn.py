@@ -1,5 +1,6 @@
 """Undoing a turn in the window: a real turn in a real folder, its preview, and the way back."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 
+from hermes_desktop.core.events import TurnStarted
+from hermes_desktop.services.sessions.session_actions import RunningTurnError
 from hermes_desktop.ui.undo.runs_later_card import RunsLaterCard
 from hermes_desktop.ui.undo.undo_dialog import UndoDialog
 from hermes_desktop.ui.undo.undo_row import UndoRow
@@ -301,6 +304,43 @@ async def test_nothing_is_undone_while_a_turn_runs(stage: Stage) -> None:
         assert stage.files() == after
         await stage.services.chat.stop(session_id)
         await stage.until(lambda: not stage.services.chat.is_running(session_id))
+
+
+class HeldGate:
+    """Stands for the wait for other programs, before a turn begins; says nothing about it."""
+
+    def __init__(self) -> None:
+        self.reached, self.opened = asyncio.Event(), asyncio.Event()
+
+    async def pass_gate(self, _session_id: str, _ending: asyncio.Event) -> None:
+        self.reached.set()
+        await self.opened.wait()
+
+
+async def test_nothing_is_previewed_before_an_accepted_message_is_answered(stage: Stage) -> None:
+    async with stage:
+        await stage.turn(CHANGE)
+        session_id = stage.window.page.current_session_id
+        started: list[TurnStarted] = []
+        stage.services.bus.subscribe(TurnStarted, started.append)
+        stage.services.chat._wait = gate = HeldGate()
+        stage.server.script(text("Well."))
+        done = len(stage.finished)
+        stage.window.page.composer.submitted.emit("And now?")
+        await gate.reached.wait()
+        assert not started
+        for asked in ({}, {"message_id": stage.row.turn.message_id}):
+            with pytest.raises(RunningTurnError) as raised:
+                await stage.services.undo.preview(session_id, **asked)
+            assert "cannot be undone now: a turn is running in it" in raised.value.title
+        stage.window._actions["undo_turn"].trigger()
+        await stage.told("cannot be undone now")
+        assert not any(isinstance(each, UndoDialog) for each in QApplication.topLevelWidgets())
+        gate.opened.set()
+        await stage.until(lambda: len(stage.finished) > done)
+        stage.window._actions["undo_turn"].trigger()
+        (await stage.undo_dialog()).reject()
+        await stage.gone()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

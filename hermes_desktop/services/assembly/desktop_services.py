@@ -175,7 +175,7 @@ def join_parts(
         chat=_chat(parts, runner, adapter, workers),
         gateway=gateway,
         pairing=_pairing(paths, workers, bus, clock),
-        undo=_undo(parts, tools, turns, workers, watch),
+        undo=_undo(parts, tools, adapter, turns, workers, watch),
         watch=watch,
         db=db,
         watcher=watcher,
@@ -249,10 +249,15 @@ def _pairing(paths: HermesPaths, workers: Workers, bus: EventBus, clock: Clock) 
 
 
 def _undo(
-    parts: HostedParts, tools: AgentTools, turns: OwnTurns, workers: Workers, watch: StateWatch
+    parts: HostedParts,
+    tools: AgentTools,
+    adapter: DesktopAdapter,
+    turns: OwnTurns,
+    workers: Workers,
+    watch: StateWatch,
 ) -> AsyncTurnUndo:
     undoing = TurnUndoing(parts.db, tools.undo, parts.conversations, turns.turn_in)
-    return AsyncTurnUndo(undoing, worker=workers.bulk, watch=watch)
+    return AsyncTurnUndo(undoing, worker=workers.bulk, watch=watch, answering=adapter.running)
 
 
 def _chat(

@@ -1,10 +1,12 @@
 """Undoing turns from the window; awaited on the event loop."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.concurrency.loop_signals import calls_on_loop
+from hermes_desktop.services.sessions.session_actions import RunningTurnError
 from hermes_desktop.services.sessions.state_watch import StateWatch
 from hermes_desktop.services.sessions.turn_undo import (
     SessionChanges,
@@ -21,6 +23,7 @@ from hermes_desktop.state.records.records import Message
 
 MOST_LINES = 2_000
 """How many lines of a difference are shown."""
+ABOUT_TO_BEGIN = "a message waits for its turn in this window"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,22 @@ class AsyncTurnUndo:
         undoing: The blocking part, which refuses while a turn runs.
         worker: Runs it; long.
         watch: The watcher that checks the shared file after each change.
+        answering: Returns whether this program has accepted a message of a session that it has not
+            answered yet; called on the loop.
     """
 
-    def __init__(self, undoing: TurnUndoing, *, worker: WorkerThreads, watch: StateWatch) -> None:
+    def __init__(
+        self,
+        undoing: TurnUndoing,
+        *,
+        worker: WorkerThreads,
+        watch: StateWatch,
+        answering: Callable[[str], bool],
+    ) -> None:
         self._undoing = undoing
         self._worker = worker
         self._watch = watch
+        self._answering = answering
 
     async def preview(
         self, session_id: str, turns: int = 1, *, message_id: int = 0
@@ -61,6 +74,9 @@ class AsyncTurnUndo:
             session_id: The session.
             turns: How many turns.
             message_id: A message of the first of these turns, instead of their number; 0: none.
+
+        Raises:
+            RunningTurnError: A turn runs in the session, or is about to begin.
         """
 
         def look() -> TurnUndoPreview:
@@ -68,7 +84,11 @@ class AsyncTurnUndo:
             plan = self._undoing.plan(session_id, turns, message_id=message_id)
             return TurnUndoPreview(plan, self._undoing.messages(plan))
 
-        return await self._worker.run(look)
+        found = await self._worker.run(look)
+        # Before its turn begins, an accepted message is known here alone.
+        if self._answering(session_id):
+            raise RunningTurnError(session_id, ABOUT_TO_BEGIN, "undone")
+        return found
 
     async def difference(self, step: Step) -> str:
         """Return what would change in a file, as a unified difference; "" where it has no text."""
