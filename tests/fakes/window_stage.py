@@ -61,8 +61,11 @@ class WindowStage:
 
     async def _show(self) -> None:
         self.configure()
+        # With the home of the person who runs the tests, tools would work in its documents folder.
+        environ = {"HOME": str(self.home.parent)}
+        paths = HermesPaths(self.home, self.home)
         self.services = build_services(
-            HermesPaths(self.home, self.home), redactor=SecretRedactor(), environ={}, hosts=False
+            paths, redactor=SecretRedactor(), environ=environ, hosts=False
         )
         self.services.bus.subscribe(TurnFinished, self.finished.append)
         slots = AsyncSlots(self.services.tasks, self.services.bus)
