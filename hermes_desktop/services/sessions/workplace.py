@@ -39,7 +39,6 @@ class Workplace:
         left_home: The session worked in the home before, which is no folder for work.
         usual: The folder of sessions for which none is chosen.
         is_first: Nobody chose a folder for new sessions yet.
-        recent: Folders of the latest sessions, the latest first.
     """
 
     folder: str = ""
@@ -48,7 +47,6 @@ class Workplace:
     left_home: bool = False
     usual: str = ""
     is_first: bool = False
-    recent: tuple[str, ...] = ()
 
 
 class Workplaces:
@@ -92,6 +90,14 @@ class Workplaces:
             ConfigError: config.yaml cannot be read.
         """
         return await self._workers.run(self._look, session_id, picked, kept)
+
+    async def recent(self) -> tuple[str, ...]:
+        """Return the folders of the latest sessions, the latest first.
+
+        Raises:
+            StateError: The shared file cannot be read.
+        """
+        return await self._workers.run(self._recent)
 
     async def hold(self, session_id: str | None, root_id: str = "") -> CommandHold:
         """Return how the commands of a session are held now.
@@ -176,10 +182,9 @@ class Workplaces:
         else:
             known = working_folder(self._db, session_id)
             stored, imported = known.current or "", known.imported or ""
-        recent = tuple(each for each in self._db.recent_folders(_RECENT) if self._is_usable(each))
         if not self._checks:
             folder = stored or str(usual.path)
-            return Workplace(folder, usual=str(usual.path), recent=recent)
+            return Workplace(folder, usual=str(usual.path))
         found = self._tools.folder(SOURCE, stored, imported)
         unconfirmed = bool(found.unconfirmed)
         return Workplace(
@@ -189,8 +194,11 @@ class Workplaces:
             left_home=bool(stored) and found.path != Path(stored),
             usual=str(usual.path),
             is_first=is_first,
-            recent=recent,
         )
+
+    def _recent(self) -> tuple[str, ...]:
+        found = self._db.recent_folders(_RECENT)
+        return tuple(each for each in found if self._is_usable(each))
 
     def _is_usable(self, folder: str) -> bool:
         try:

@@ -2,9 +2,11 @@
 
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from hermes_desktop.agent.undo.turn_record import turn_records
@@ -157,6 +159,39 @@ async def test_a_change_counts_from_the_next_message_on(stage: ChatStage, user_h
         await stage.until(lambda: stage.opened)
         assert stage.opened == [second.as_uri()]
         assert choices(stage)[0] == "~/second"
+
+
+async def test_recent_folders_are_read_when_the_menu_opens(
+    stage: ChatStage, user_home: Path
+) -> None:
+    for number, name in enumerate(("old", "new", "shown", "gone")):
+        (user_home / name).mkdir()
+        stage.make_session(name, "Hi", "Hello", cwd=str(user_home / name), age_s=1e5 - number)
+    (user_home / "gone").rmdir()
+    async with stage:
+        read: list[int] = []
+        recent_folders = stage.services.db.recent_folders
+
+        def counted(limit: int) -> list[str]:
+            read.append(threading.get_ident())
+            return recent_folders(limit)
+
+        stage.services.db.recent_folders = counted
+        await stage.show("shown")
+        await place(stage, "shown")
+        await stage.page.workplace.look()
+        fixed = ["~/shown", "Change folder…", "Open folder", "~/Documents/Hermes"]
+        assert (choices(stage), read) == (fixed, [])
+        menu = stage.page.header.folder.menu()
+        menu.popup(QPoint())
+        first = menu.actions()[0]
+        await stage.until(lambda: choices(stage) == [*fixed, "~/new", "~/old"])
+        assert menu.actions()[0] is first  # what was there before is not touched
+        assert threading.get_ident() not in read
+        choose(stage, "~/old")
+        menu.close()
+        await place(stage, "old")
+        assert choices(stage)[3:] == ["~/Documents/Hermes", "~/shown", "~/new"]
 
 
 async def test_the_model_is_told_of_a_change_once(stage: ChatStage, user_home: Path) -> None:

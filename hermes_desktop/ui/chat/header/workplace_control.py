@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, QUrl, Signal
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from hermes_desktop.core.errors import ConfigError, HermesError, NotFoundError
+from hermes_desktop.core.errors import ConfigError, HermesError, NotFoundError, StateError
 from hermes_desktop.services.sessions.working_folder import links_note
 from hermes_desktop.ui.chat.header.workplace_text import folder_note
 from hermes_desktop.ui.widgets.control_corrections import remove_icons
@@ -76,6 +77,7 @@ class WorkplaceController(QObject):
         header.folder.picked.connect(self._take)
         header.folder.opening.connect(self._open)
         header.folder.canceled.connect(self._cancel)
+        header.folder.listing.connect(self._list_recent)
 
     def follow(self) -> None:
         """Look again, after another session was shown or something may have changed."""
@@ -140,6 +142,13 @@ class WorkplaceController(QObject):
 
     def _open(self) -> None:
         self._slots.start(self._show_folder(), doing=self.tr("Opening the folder"))
+
+    def _list_recent(self) -> None:
+        self._slots.start(self._show_recent(), doing=self.tr("Looking for recent folders"))
+
+    async def _show_recent(self) -> None:
+        with contextlib.suppress(StateError):  # the menu has the other entries
+            self._header.folder.set_recent(await self._places.recent())
 
     def _cancel(self) -> None:
         if self._checking is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 from typing_extensions import override
 
@@ -23,6 +23,8 @@ from hermes_desktop.ui.widgets.resource_files import tinted_icon
 from hermes_desktop.ui.widgets.theme import RADIUS_BUTTON
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hermes_desktop.services.agents.command_hold import CommandHold
     from hermes_desktop.services.sessions.workplace import Workplace
     from hermes_desktop.ui.widgets.theme import Theme
@@ -39,18 +41,22 @@ class FolderButton(QToolButton):
         opening: Show the folder in the file manager.
         picked: This folder was chosen in the menu.
         canceled: Stop checking the chosen folder.
+        listing: The menu opens: pass the recent folders to :meth:`set_recent`.
     """
 
     picking = Signal()
     opening = Signal()
     picked = Signal(str)
     canceled = Signal()
+    listing = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._place: Workplace | None = None
-        self._checking = False
+        self._checking = self._changeable = False
+        self._recent: tuple[str, ...] = ()
+        self._others: list[QAction] = []
         self.setAutoRaise(True)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setIconSize(QSize(_ICON, _ICON))
@@ -58,6 +64,7 @@ class FolderButton(QToolButton):
         self.setFont(scaled(self.font(), SMALL))
         self.setMenu(QMenu(self))
         self.menu().setToolTipsVisible(True)
+        self.menu().aboutToShow.connect(self.listing)
         theme.changed.connect(self._dress)
         self.hide()
 
@@ -68,10 +75,17 @@ class FolderButton(QToolButton):
             place: The folder.
             changeable: Whether another one may be chosen now.
         """
-        self._place = place
-        self._fill(place, changeable=changeable)
+        self._place, self._changeable = place, changeable
+        self._fill(place)
         self.setVisible(True)
         self._dress()
+
+    def set_recent(self, folders: Sequence[str]) -> None:
+        """Offer the folders of the latest sessions, at the end of the menu that is open."""
+        if tuple(folders) != self._recent:
+            self._recent = tuple(folders)
+            if self._place is not None and not self._checking:
+                self._fill_others(self._place)
 
     def set_checking(self, folder: str) -> None:
         """Show that a chosen folder is being checked; "" when that is over."""
@@ -79,13 +93,15 @@ class FolderButton(QToolButton):
         if folder:
             menu = self.menu()
             menu.clear()
+            self._others = []
             menu.addAction(self.tr("Stop checking {name}").format(name=_plain(short_name(folder))),
                            self.canceled.emit)  # fmt: skip
         self._dress()
 
-    def _fill(self, place: Workplace, *, changeable: bool) -> None:
-        menu = self.menu()
+    def _fill(self, place: Workplace) -> None:
+        menu, changeable = self.menu(), self._changeable
         menu.clear()
+        self._others = []
         shown = place.folder or place.imported
         heading = menu.addAction(_plain(shown_path(shown)))
         heading.setEnabled(False)
@@ -99,15 +115,25 @@ class FolderButton(QToolButton):
         change.setEnabled(changeable)
         opening = menu.addAction(self.tr("Open folder"), self.opening.emit)
         opening.setEnabled(place.condition in {"ready", "new", "unwritable"})
-        others = dict.fromkeys((place.usual, *place.recent))
+        self._fill_others(place)
+
+    def _fill_others(self, place: Workplace) -> None:
+        """Fill the end of the menu; what is above stays, as the menu may be open."""
+        menu = self.menu()
+        for old in self._others:
+            menu.removeAction(old)
+            old.deleteLater()
+        self._others = []
+        others = dict.fromkeys((place.usual, *self._recent))
         others.pop(place.folder, None)
-        if not changeable or not others:
+        if not self._changeable or not others:
             return
-        menu.addSeparator()
+        self._others.append(menu.addSeparator())
         for each in others:
             action = menu.addAction(_plain(shown_path(each)))
             action.setToolTip(each)
             action.triggered.connect(lambda _=False, path=each: self.picked.emit(path))
+            self._others.append(action)
 
     def _dress(self) -> None:
         colours, place = self._theme.palette, self._place
