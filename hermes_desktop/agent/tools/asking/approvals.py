@@ -16,15 +16,16 @@ from hermes_desktop.agent.sandbox.grants import Access, Hold, Level
 from hermes_desktop.agent.tools.asking.approval_memory import ApprovalStore
 from hermes_desktop.agent.tools.asking.request_queue import RequestQueue, new_request_id, plain
 from hermes_desktop.agent.tools.base import ToolError
-from hermes_desktop.agent.tools.danger.assessment import Danger, judge
+from hermes_desktop.agent.tools.danger.assessment import judge
 from hermes_desktop.agent.tools.danger.danger_paths import (
     Places,
     holds_secrets,
     is_forbidden,
     needs_care_to_write,
 )
-from hermes_desktop.agent.tools.danger.danger_words import is_denied
-from hermes_desktop.agent.tools.danger.shell_reader import Word
+from hermes_desktop.agent.tools.danger.danger_words import Danger
+from hermes_desktop.agent.tools.danger.deny_rules import is_denied
+from hermes_desktop.agent.tools.danger.shell_words import Word
 from hermes_desktop.agent.types import CancelSignal
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.session_context import get_session_env

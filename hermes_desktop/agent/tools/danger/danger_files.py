@@ -1,41 +1,39 @@
 """Assessment of programs that work with files, and of some other single programs."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from urllib.parse import urlsplit
 
 from hermes_desktop.agent.tools.danger import danger_paths
+from hermes_desktop.agent.tools.danger.danger_options import (
+    Check,
+    Inner,
+    both,
+    flags,
+    matches,
+    operands,
+    outputs,
+    runs,
+    unless,
+    values,
+    writes,
+    writes_content,
+)
 from hermes_desktop.agent.tools.danger.danger_paths import Places
-from hermes_desktop.agent.tools.danger.danger_words import Found, changes_what_runs
-from hermes_desktop.agent.tools.danger.danger_wrappers import Inner
-from hermes_desktop.agent.tools.danger.shell_reader import Word
+from hermes_desktop.agent.tools.danger.danger_words import Found
+from hermes_desktop.agent.tools.danger.shell_words import Word
 from hermes_desktop.core.files.secret_places import may_match_a_secret
 
 _LONGEST_SCRIPT = 300
+_RECURSIVE = frozenset({"r", "R", "--recursive"})
+
+# Deleting
 
 
-def _flags(args: Sequence[Word]) -> set[str]:
-    """Return short flags as letters, long ones as words."""
-    flags: set[str] = set()
-    for word in args:
-        if word.text == "--":
-            break
-        if word.text.startswith("--"):
-            flags.add(word.text.partition("=")[0])
-        elif word.text.startswith("-"):
-            flags |= set(word.text[1:])
-    return flags
-
-
-def _operands(args: Sequence[Word]) -> list[Word]:
-    return [each for each in args if not each.text.startswith("-") or each.text == "-"]
-
-
-def _rm(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    flags, targets = _flags(args), _operands(args)
-    recursive = bool(flags & {"r", "R", "--recursive"})
-    if "--no-preserve-root" in flags:
+def _rm(args: Sequence[Word], places: Places, found: Found) -> None:
+    given, targets = flags(args), operands(args)
+    recursive = bool(given & _RECURSIVE)
+    if "--no-preserve-root" in given:
         found.add("delete-root", "deletes the system or the whole home", hard=True)
     for target in targets:
         path = places.absolute(target.text)
@@ -44,18 +42,18 @@ def _rm(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
         vital = danger_paths.is_vital(path, places) and places.knows(target.text)
         if (recursive or everything) and (vital or at_home) and not target.opaque:
             found.add("delete-root", "deletes the system or the whole home", hard=True)
-        if target.text in {"{}", ":::"}:
-            found.add("delete-many", "deletes files whose names are only known at run time")
-        outside = not path.startswith((f"{places.root or places.cwd}/", "/tmp/", "/var/tmp/"))  # noqa: S108
-        if outside:
+        if not path.startswith((f"{places.root or places.cwd}/", "/tmp/", "/var/tmp/")):  # noqa: S108
             found.add("delete-outside", f"deletes {target.text[:80]}, outside the working folder")
-        if target.opaque or (target.bare and target.text in {"*", ".*", "./*"}):
-            found.add("delete-many", "deletes files whose names are only known at run time")
-    if not targets:
+    if not targets or any(_is_many(each) for each in targets):
         found.add("delete-many", "deletes files whose names are only known at run time")
     if recursive:
         found.add("delete-folder", "deletes folders with all their contents")
-    return []
+
+
+def _is_many(target: Word) -> bool:
+    """Return whether a target stands for files whose names are not known."""
+    is_glob = target.bare and target.text in {"*", ".*", "./*"}
+    return target.opaque or is_glob or target.text in {"{}", ":::"}
 
 
 _NARROWS = re.compile(
@@ -70,11 +68,11 @@ def _find(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     first = next((n for n, each in enumerate(args) if each.text.startswith(("-", "("))), len(args))
     starts = [places.absolute(each.text) for each in args[:first] if places.knows(each.text)]
     texts = [each.text for each in args]
+    programs = {each.rpartition("/")[2] for each in texts}
     everything = not any(_NARROWS.match(each) for each in texts) or bool({"!", "-not"} & set(texts))
-    deletes = "-delete" in texts or any(each.rpartition("/")[2] == "rm" for each in texts)
+    deletes = bool({"-delete", "rm"} & programs)
     if everything and deletes and any(danger_paths.is_vital(each, places) for each in starts):
         found.add("delete-root", "deletes the system or the whole home", hard=True)
-    programs = {each.rpartition("/")[2] for each in texts}
     if everything and programs & {"chmod", "chown", "chgrp"} and "/" in starts:
         found.add("permissions-root", "changes who can use the system", hard=True)
     if "-exec" in texts or "-execdir" in texts:
@@ -111,324 +109,149 @@ def _fd(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
     return []
 
 
-def _chmod(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    operands = _operands(args)
-    mode = operands[0].text[:40] if operands else ""
-    loose = re.search(r"^[0-7]?[0-7]?[0-7][2367]$", mode) or re.search(
-        r"(^|,)[ugoa]*[oa][ugoa]*[+=]\w*w", mode
-    )
-    special = re.search(r"^[2-7][0-7]{3}$", mode) or re.search(r"[+=]\w*s", mode)
-    if loose or re.search(r"^[+=]\w*w", mode):
+# Permissions and signals
+
+_LOOSE = re.compile(
+    r"^[0-7]?[0-7]?[0-7][2367]$|(^|,)[ugoa]*[oa][ugoa]*[+=]\w*w|^[+=]\w*w"
+)  # writable for others
+_SPECIAL = re.compile(r"^[2-7][0-7]{3}$|[+=]\w*s")
+
+
+def _chmod(args: Sequence[Word], places: Places, found: Found) -> None:
+    mode, *targets = operands(args) or [Word("")]
+    if _LOOSE.search(mode.text[:40]):
         found.add("open-to-all", "makes files writable for every user of this machine")
-    if special:
+    if _SPECIAL.search(mode.text[:40]):
         found.add("privileges", "lets a program run with the permissions of its owner")
-    flags = {each.text for each in args if each.text.startswith("-")}
-    recursive = any(each == "--recursive" or (each[1:2] != "-" and "R" in each) for each in flags)
-    for target in operands[1:]:
-        path = places.absolute(target.text)
-        if recursive and danger_paths.is_vital(path, places):
-            _all_rights(path, found)
+    _changes_all(args, places, found)
+    for target in targets:
         found.write(target, places)
-    return []
 
 
-def _all_rights(path: str, found: Found) -> None:
-    whole = not path.rstrip("*").rstrip("/")
-    found.add("permissions-root", "changes who can use the system", hard=whole)
-
-
-def _chown(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+def _chown(args: Sequence[Word], places: Places, found: Found) -> None:
     found.add("owner", "changes the owner of files")
-    if _flags(args) & {"R", "--recursive"}:
-        for target in _operands(args)[1:]:
-            path = places.absolute(target.text)
-            if danger_paths.is_vital(path, places):
-                _all_rights(path, found)
-    return []
+    _changes_all(args, places, found)
 
 
-def _kill(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+def _changes_all(args: Sequence[Word], places: Places, found: Found) -> None:
+    """Find a change of all files of the system, or of the home."""
+    if not flags(args) & {"R", "--recursive"}:
+        return
+    for target in operands(args)[1:]:
+        path = places.absolute(target.text)
+        if danger_paths.is_vital(path, places):
+            whole = not path.rstrip("*").rstrip("/")
+            found.add("permissions-root", "changes who can use the system", hard=whole)
+
+
+def _kill(args: Sequence[Word], _places: Places, found: Found) -> None:
     texts = [each.text for each in args]
-    signals = texts[0] if texts else ""
-    targets = texts[1:] if signals.startswith("-") else texts
+    targets = texts[1:] if texts and texts[0].startswith("-") else texts
     if targets[:1] == ["--"]:
         targets = targets[1:]
     if "-s" in texts or "-n" in texts:
         targets = texts[2:]
-    if texts in (["-1"], ["1"]) or any(each in {"-1", "1"} for each in targets):
+    if texts == ["-1"] or {"-1", "1"} & set(targets):
         found.add("kill-all", "ends every program", hard=True)
     if any(each.opaque or "{}" in each.text for each in args):
         found.add("kills", "ends programs that are only known at run time, possibly this one")
-    return []
 
 
-def _copies(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+# Copying and moving
+
+
+def _copies(args: Sequence[Word], places: Places, found: Found) -> None:
     """Assess ``cp``, ``mv``, ``ln``, ``install``, ``rsync``: the last operand is written."""
-    operands = _operands(args)
-    for at, word in enumerate(args):
-        if word.text in {"-t", "--target-directory"} and at + 1 < len(args):
-            found.write(args[at + 1], places)
-        elif word.text.startswith("--target-directory="):
-            found.write(Word(word.text.partition("=")[2], word.opaque), places)
-    if operands:
-        found.write(operands[-1], places)
-    return []
+    for word in (*values(args, "-t", "--target-directory"), *operands(args)[-1:]):
+        found.write(word, places)
 
 
-def _ln(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    for source in _operands(args)[:-1] or _operands(args):
+def _ln(args: Sequence[Word], places: Places, found: Found) -> None:
+    for source in operands(args)[:-1] or operands(args):
         why = danger_paths.needs_care_to_write(places.absolute(source.text), places)
         if why:
             found.add("writes-care", f"creates another path to {source.text[:80]}; {why}")
-    return _copies(args, places, found)
+    _copies(args, places, found)
 
 
-def _mv(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    operands = _operands(args)
+def _mv(args: Sequence[Word], places: Places, found: Found) -> None:
+    names = operands(args)
     aside = any(each.text.startswith(("-t", "--target-directory")) for each in args)
     places_of_it = {id(after) for word, after in pairwise(args) if word.text == "-t"}
-    for source in operands if aside else operands[:-1]:
+    for source in names if aside else names[:-1]:
         if id(source) in places_of_it:
             continue
         path = places.absolute(source.text)
         if danger_paths.is_vital(path, places):
             found.add("move-vital", "moves the system or the whole home away", hard=True)
         found.write(source, places)
-    if operands and operands[-1].text == "/dev/null":
+    if names and names[-1].text == "/dev/null":
         found.add("destroys", "discards files")
-    return _copies(args, places, found)
+    _copies(args, places, found)
 
 
-def _rsync(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    flags = _flags(args)
-    if any(each.startswith(("--delete", "--remove")) for each in flags):
+def _rsync(args: Sequence[Word], places: Places, found: Found) -> None:
+    given, names = flags(args), operands(args)
+    if any(each.startswith(("--delete", "--remove")) for each in given):
         found.add("delete-many", "deletes files that the source does not have")
-        target = places.absolute(_operands(args)[-1].text) if _operands(args) else ""
-        if target and danger_paths.is_vital(target, places):
+        if names and danger_paths.is_vital(places.absolute(names[-1].text), places):
             found.add("delete-root", "deletes the system or the whole home", hard=True)
-    if any(":" in each.text for each in _operands(args)) or flags & {"e", "--rsh"}:
+    if any(":" in each.text for each in names) or given & {"e", "--rsh"}:
         found.add("other-machine", "connects to another machine")
-    return _copies(args, places, found)
+    _copies(args, places, found)
 
 
-def _writes(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    for word in _operands(args):
+def _last_operand(args: Sequence[Word], places: Places, found: Found) -> None:
+    for word in operands(args)[1:][-1:]:
         found.write(word, places)
-    return []
 
 
-def _tee(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    for word in _operands(args):
-        found.write(word, places, content=True)
-    return []
+# Programs with a language of their own
 
 
-def _sed(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    flags = _flags(args)
-    in_place = any(word.text.startswith(("-i", "--in-place")) for word in args) or "i" in flags
-    operands = _operands(args)
-    if in_place:
-        for word in operands[1:]:
+def _sed(args: Sequence[Word], places: Places, found: Found) -> None:
+    script, *files = operands(args) or [Word("")]
+    if "i" in flags(args) or any(each.text.startswith(("-i", "--in-place")) for each in args):
+        for word in files:
             found.write(word, places)
-    script = operands[0].text if operands else ""
-    if len(script) > _LONGEST_SCRIPT:
+    if len(script.text) > _LONGEST_SCRIPT:
         found.add("runs-text", "lets sed run a long script")
-        return []
-    if re.search(
+    elif re.search(
         r"(^|[;\n{}\d$/])\s*[ew]\s+\S"
         r"|s([^\w\s])[^\n]*?\2[^\n]*?\2[gIpMm\d]*(e[gIpMm\d]*|w)(\s|;|\}|$)",
-        script,
+        script.text,
     ):
         found.add("runs-text", "lets sed run programs or write files")
-    return []
 
 
-def _awk(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+def _awk(args: Sequence[Word], _places: Places, found: Found) -> None:
+    if any(each.opaque or each.text[:5] == "/dev/" for each in values(args, "-f", "--file")):
+        found.add("runs-unseen", "runs input from another program")
     text = " ".join(each.text for each in args)
-    for word, following in pairwise([*args, Word("")]):
-        if word.text in {"-f", "--file"} and (following.opaque or following.text[:5] == "/dev/"):
-            found.add("runs-unseen", "runs input from another program")
     if re.search(r"system\s*\(|\|\s*getline|\|\s*\"|>\s*\"|>>\s*\"|\|&|@load", text):
         found.add("runs-text", "lets awk run programs or write files")
-    return []
 
 
 _RUNS_BY_TAR = re.compile(
-    r"^--(to-command|checkpoint-action|use-compress|rsh|info-script|new-volume)"
-    r"|^-[A-Za-z]*[IF]|^[A-Za-z]*[IF][A-Za-z]*$"
+    r"^--(to-command|checkpoint-action|use-compress|rsh|info-script|new-volume)|^-[A-Za-z]*[IF]"
 )
 
 
-def _tar(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+def _tar(args: Sequence[Word], _places: Places, found: Found) -> None:
     texts = [each.text for each in args]
-    if any(_RUNS_BY_TAR.match(each) for each in texts[:1]) or any(
-        each.startswith("-") and _RUNS_BY_TAR.match(each) for each in texts[1:]
-    ):
+    first = re.match(r"^[A-Za-z]*[IF][A-Za-z]*$", texts[0]) if texts else None
+    if first or any(map(_RUNS_BY_TAR.match, texts)):
         found.add("runs-text", "lets tar run programs")
     if any(each.startswith(("-P", "--absolute-names", "--remove-files")) for each in texts):
         found.add(
             "writes-care", "writes wherever the archive specifies, or deletes the files it packs"
         )
-    for word, following in zip(args, [*args[1:], Word("")], strict=False):
-        if word.text in {"-C", "--directory"}:
-            found.write(following, places)
-        elif word.text.startswith("--directory="):
-            found.write(Word(word.text.partition("=")[2], word.opaque), places)
-        elif word.text.startswith("-C"):
-            found.write(Word(word.text[2:], word.opaque), places)
-    return []
 
 
-def _pip(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    for at, word in enumerate(args):
-        if word.text in {"-t", "--target", "--prefix", "--root"} and at + 1 < len(args):
-            found.write(args[at + 1], places)
-    if {"config", "set"} <= {each.text for each in args}:
-        found.add("hidden-program", "changes how packages are fetched")
-    return []
-
-
-def _source(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    target = args[0] if args else Word("", opaque=True)
-    if target.opaque or target.text.startswith(("/dev/", "/proc/")) or target.text == "-":
-        found.add("runs-unseen", "runs input from another program")
-    return []
-
-
-def _crontab(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    if [each.text for each in args] != ["-l"]:
-        found.add("system", "changes what runs automatically")
-    return []
-
-
-def _vim(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    if any(
-        each.text.startswith(("-c", "+", "--cmd", "-S", "-s", "-e", "--eval", "-f", "-l"))
-        for each in args
-    ):
-        found.add("runs-text", "lets an editor run commands")
-    return []
-
-
-def _set_environment(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    for word in args:
-        name, sign, value = word.text.partition("=")
-        if sign:
-            changes_what_runs(name, Word(value, word.opaque), places, found)
-    if not args:
-        found.add("reads-secrets", "shows every variable")
-    return []
-
-
-def _tmux(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    if not {each.text for each in args} & {"ls", "list-sessions", "list-windows", "-V"}:
-        found.add("indirect", "controls another terminal in a way that cannot be judged")
-    return []
-
-
-def _dd(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    for word in args:
-        if word.text.startswith("of="):
-            found.write(Word(word.text[3:], word.opaque), places, content=True)
-    return []
-
-
-def _init(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    if {each.text for each in args} & {"0", "1", "6", "s", "S"}:
-        found.add("power", "switches the machine off", hard=True)
-    return []
-
-
-def _crossing(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    """Assess ``ip``: reading is harmless."""
-    words = {each.text for each in args}
-    if words & {"set", "add", "del", "delete", "flush", "replace", "change", "netns"}:
-        found.add("system", "changes the network of this machine")
-    return []
-
-
-_Check = Callable[[Sequence[Word], Places, Found], list[Inner]]
-CHECKS: Mapping[str, _Check] = {
-    "rm": _rm, "rmdir": _writes, "unlink": _rm, "find": _find, "fd": _fd, "fdfind": _fd,
-    "chmod": _chmod, "chown": _chown, "chgrp": _chown, "kill": _kill,
-    "cp": _copies, "mv": _mv, "ln": _ln, "install": _copies, "rsync": _rsync,
-    "tee": _tee, "touch": _writes, "mkdir": _writes, "sed": _sed, "gsed": _sed,
-    "awk": _awk, "gawk": _awk, "mawk": _awk, "nawk": _awk, "tar": _tar, "bsdtar": _tar,
-    "source": _source, ".": _source, "crontab": _crontab, "vim": _vim, "vi": _vim, "nvim": _vim,
-    "emacs": _vim, "view": _vim, "vimdiff": _vim, "gvim": _vim, "rvim": _vim, "rview": _vim,
-    "nvimdiff": _vim, "gvimdiff": _vim, "evim": _vim, "emacsclient": _vim, "kak": _vim,
-    "export": _set_environment, "declare": _set_environment, "set": _set_environment,
-    "pip": _pip, "pip3": _pip, "tmux": _tmux, "init": _init, "dd": _dd, "ip": _crossing,
-}  # fmt: skip
-
-
-# Programs with an option that runs other programs, or that writes to a given place.
-
-
-def _runs(pattern: str) -> _Check:
-    """Return a check for options by which a program runs others."""
-    compiled = re.compile(pattern)
-
-    def check(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-        if any(compiled.match(each.text) for each in args):
-            found.add("runs-text", "lets another program run parts of the command")
-        return []
-
-    return check
-
-
-def _values(args: Sequence[Word], *names: str) -> Iterator[Word]:
-    """Yield the values of options: in the next word, joined, or after an equals sign."""
-    for word, following in zip(args, [*args[1:], Word("")], strict=False):
-        for name in names:
-            if word.text == name:
-                yield following
-            elif name.startswith("--") and word.text.startswith(f"{name}="):
-                yield Word(word.text[len(name) + 1 :], word.opaque)
-            elif not name.startswith("--") and word.text.startswith(name):
-                yield Word(word.text[len(name) :], word.opaque)
-
-
-def _both(*checks: _Check) -> _Check:
-    def check(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-        return [inner for each in checks for inner in each(args, places, found)]
-
-    return check
-
-
-def _outputs(*names: str) -> _Check:
-    """Return a check for options whose value is a written file."""
-
-    def check(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-        for value in _values(args, *names):
-            found.write(value, places)
-        return []
-
-    return check
-
-
-def _writes_content(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    for word in args:
-        if not word.text.startswith("-"):
-            found.write(word, places, content=True)
-    return []
-
-
-def _last_operand(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    names = [each for each in args if not each.text.startswith("-")]
-    if len(names) > 1:
-        found.write(names[-1], places)
-    return []
-
-
-def _make(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    own = any(re.match(r"^(--eval|-E|(SHELL|MAKEFLAGS|\.SHELLFLAGS)=)", e.text) for e in args)
-    if own:
-        found.add("runs-text", "lets another program run parts of the command")
-    for value in _values(args, "-f", "--file", "--makefile"):
+def _makefile(args: Sequence[Word], _places: Places, found: Found) -> None:
+    for value in values(args, "-f", "--file", "--makefile"):
         if value.text == "-" or value.text.startswith(("/dev/", "/proc/")) or value.opaque:
             found.add("runs-unseen", "runs input from another program")
-    return []
 
 
 def _cmake(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
@@ -436,26 +259,31 @@ def _cmake(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
     if at is None:
         return []
     verb, rest = (args[at + 1].text if at + 1 < len(args) else ""), args[at + 2 :]
-    if verb in {"rm", "remove", "remove_directory"}:
-        recursive = [Word("-r")] if verb == "remove_directory" else []
-        return [[Word("rm"), *recursive, *rest]]
-    same = {"copy": "cp", "copy_directory": "cp", "rename": "mv", "touch": "touch"}
-    if verb in same:
-        return [[Word(same[verb]), *rest]]
-    return [[Word("env"), *rest]] if verb in {"env", "time"} else []
+    same = {
+        "rm": "rm", "remove": "rm", "copy": "cp", "copy_directory": "cp", "rename": "mv",
+        "touch": "touch", "env": "env", "time": "env",
+    }  # fmt: skip
+    if verb == "remove_directory":
+        return [[Word("rm"), Word("-r"), *rest]]
+    return [[Word(same[verb]), *rest]] if verb in same else []
 
 
-_HERE = re.compile(r"^([^@\s]{1,64}@)?(localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0)$")
+# Words of a shell
 
 
-def _ssh(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
-    """Return the remote command if it may be run on this machine; other machines are not judged."""
-    here = next((at for at, each in enumerate(args) if _HERE.match(each.text)), None)
-    return [] if here is None else [" ".join(each.text for each in args[here + 1 :])]
+def _source(args: Sequence[Word], _places: Places, found: Found) -> None:
+    target = args[0] if args else Word("", opaque=True)
+    if target.opaque or target.text.startswith(("/dev/", "/proc/")) or target.text == "-":
+        found.add("runs-unseen", "runs input from another program")
+
+
+def _declares(args: Sequence[Word], _places: Places, found: Found) -> None:
+    if not args:
+        found.add("reads-secrets", "shows every variable")
 
 
 def _mapfile(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
-    return [each.text for each in _values(args, "-C")]
+    return [each.text for each in values(args, "-C")]
 
 
 def _evaluated(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
@@ -465,9 +293,8 @@ def _evaluated(args: Sequence[Word], _places: Places, found: Found) -> list[Inne
     return [" ".join(each.text for each in args)]
 
 
-def _trapped(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    if any(each.opaque for each in args):
-        found.add("unreadable", "cannot be judged: it changes the meaning of later words")
+def _trapped(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    _evaluated(args, places, found)
     return [each.text for each in args[:1] if each.text not in {"-", "-l", "-p", "--"}]
 
 
@@ -475,137 +302,57 @@ def _aliased(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner
     return [each.text.partition("=")[2] for each in args if "=" in each.text]
 
 
-def _volumes(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    if {each.text for each in args} & {"destroy", "rollback", "delete", "--zero-superblock",
-                                       "labelclear", "--stop", "--remove", "create"}:  # fmt: skip
-        found.add("destroys", "destroys data that cannot be restored")
-    return []
+def _crontab(args: Sequence[Word], _places: Places, found: Found) -> None:
+    if [each.text for each in args] != ["-l"]:
+        found.add("system", "changes what runs automatically")
 
 
-def _login(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    if {each.text for each in args} & {"poweroff", "reboot", "halt", "suspend", "hibernate"}:
-        found.add("power", "switches the machine off", hard=True)
-    return []
+# The tables
 
+_AWK = ("awk", "gawk", "mawk", "nawk")
+_EDITORS = (
+    "vim", "vi", "nvim", "emacs", "view", "vimdiff", "gvim", "rvim", "rview", "nvimdiff",
+    "gvimdiff", "evim", "emacsclient", "kak",
+)  # fmt: skip
+_RUNS_COMMANDS = matches(
+    r"^(-[cSsefl]|\+|--cmd|--eval)", "runs-text", "lets an editor run commands"
+)
+_DESTROYS = matches(
+    r"^(destroy|rollback|delete|--zero-superblock|labelclear|--stop|--remove|create)$",
+    "destroys", "destroys data that cannot be restored",
+)  # fmt: skip
+_PIP_TARGETS = outputs("-t", "--target", "--prefix", "--root")
+_MAKE = both(runs(r"^(--eval|-E|(SHELL|MAKEFLAGS|\.SHELLFLAGS)=)"), _makefile)
+_TAR = both(_tar, outputs("-C", "--directory"))
+_OFF = "switches the machine off"
 
-BUILDERS: Mapping[str, _Check] = {
-    "make": _make, "gmake": _make, "cmake": _cmake, "eval": _evaluated, "trap": _trapped,
-    "alias": _aliased, "mapfile": _mapfile, "readarray": _mapfile, "compgen": _mapfile,
-    "rg": _runs(r"^--(pre|hostname-bin)(=|$)"),
-    "sort": _both(_runs(r"^--compress-program"), _outputs("-o", "--output")),
-    "man": _runs(r"^(-[A-Za-z]*P|--pager|-[A-Za-z]*H|--html)"),
-    "zip": _runs(r"^(-TT|--unzip-command)"),
-    "unzip": _outputs("-d"), "7z": _outputs("-o"), "7za": _outputs("-o"), "7zz": _outputs("-o"),
-    "openssl": _outputs("-out"), "gcc": _outputs("-o"), "cc": _outputs("-o"),
-    "clang": _outputs("-o"), "g++": _outputs("-o"), "ld": _outputs("-o"),
-    "cpio": _outputs("-D", "--directory"), "patch": _writes_content, "sponge": _writes_content,
-    "split": _last_operand, "csplit": _outputs("-f", "--prefix"), "ddrescue": _writes_content,
-    "less": _runs(r"^\+.{0,40}[!|]|^-k|^--lesskey"), "more": _runs(r"^\+.{0,40}[!|]"),
-    "git": _outputs("--output", "-o"), "cargo": _outputs("--root", "--target-dir"),
-    "zfs": _volumes, "zpool": _volumes, "mdadm": _volumes, "btrfs": _volumes,
-    "loginctl": _login, "ssh": _ssh,
-}  # fmt: skip
-
-
-# Assessment of programs that download and upload over the network.
-
-_CURL_VALUES = "AbcCdDeEFHhKmoPQrtTuUwxXyYz"
-_WGET_VALUES = "OPoaeiUTtQwlBADIRX"
-_CURL_NAMES = {
-    "d": "send", "F": "send", "T": "send", "K": "send", "n": "send", "X": "method", "o": "write",
-    "D": "write", "c": "write", "O": "name",
-}  # fmt: skip
-_WGET_NAMES = {"O": "write", "P": "write", "o": "write", "a": "write", "e": "send", "i": "look"}
-_LONG: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("upload-file", "form", "form-string", "post-file", "body-file", "data", "data-raw",
-         "data-binary", "data-ascii", "data-urlencode", "json", "post-data", "body-data", "config",
-         "netrc", "netrc-file", "netrc-optional", "use-askpass", "execute", "url-query",
-         "on-download-complete", "on-download-start"), "send"),
-    **dict.fromkeys(("request", "method"), "method"),
-    **dict.fromkeys(("output", "output-document", "directory-prefix", "dump-header", "cookie-jar",
-                     "output-file", "append-output", "output-dir", "dir", "trace", "out"), "write"),
-    **dict.fromkeys(("remote-name", "remote-name-all"), "name"),
-}  # fmt: skip
-_HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
-_UNUSUAL = ("file:", "gopher:", "dict:", "smb:", "scp:", "sftp:", "ftp:", "ldap:", "telnet:")
-_KEEPS_KEYS = re.compile(r"^(https?://)?(169\.254\.|metadata\.google|\[?fd00)")
-
-
-def _curl(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    _fetched(args, _CURL_VALUES, _CURL_NAMES, places, found)
-    return []
-
-
-def _wget(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    kinds = _fetched(args, _WGET_VALUES, _WGET_NAMES, places, found)
-    if "write" not in kinds:
-        _named_by_server(args, places, found)
-    return []
-
-
-def _fetched(
-    args: Sequence[Word], values: str, names: Mapping[str, str], places: Places, found: Found
-) -> set[str]:
-    kinds: set[str] = set()
-    for kind, value in _options(args, values, names):
-        kinds.add(kind)
-        if kind == "send" or (kind == "method" and value.text.upper() not in _HARMLESS):
-            found.add("sends-data", "sends data to a server")
-        elif kind == "write":
-            found.write(value, places, content=True)
-        elif kind == "name":
-            _named_by_server(args, places, found)
-    for word in args:
-        if word.text.startswith(_UNUSUAL):
-            found.add("other-machine", "accesses files or machines in an unusual way")
-        if _KEEPS_KEYS.match(word.text):
-            found.add("other-machine", "requests keys from the cloud provider of this machine")
-        if word.opaque:
-            found.add("sends-data", "sends data that is only known at run time to a server")
-    return kinds
-
-
-def _named_by_server(args: Sequence[Word], places: Places, found: Found) -> None:
-    for word in args:
-        if word.text.startswith(("http://", "https://")):
-            try:
-                name = urlsplit(word.text).path.rpartition("/")[2]
-            except ValueError:
-                continue
-            if name:
-                found.written.add(places.absolute(name))
-
-
-def _options(
-    args: Sequence[Word], values: str, names: Mapping[str, str]
-) -> Iterator[tuple[str, Word]]:
-    """Yield the relevant options, each with its value."""
-    for word, following in zip(args, [*args[1:], Word("")], strict=False):
-        text = word.text
-        if text.startswith("--"):
-            name, sign, value = text[2:].partition("=")
-            if kind := _LONG.get(name):
-                yield kind, Word(value, word.opaque) if sign else following
-        elif text.startswith("-"):
-            for at, letter in enumerate(text[1:], 2):
-                takes = letter in values
-                if kind := names.get(letter):
-                    rest = text[at:]
-                    yield kind, Word(rest, word.opaque) if takes and rest else following
-                if takes:
-                    break
-
-
-def _http(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
-    """Assess ``http`` and similar programs: a method as a word, and fields that are sent."""
-    texts = [each.text for each in args if not each.text.startswith("-")]
-    sends = {"POST", "PUT", "PATCH", "DELETE"} & {each.upper() for each in texts[:1]}
-    if sends or any(re.match(r"^[\w-]+(:?=|=@|@)", each) for each in texts[1:]):
-        found.add("sends-data", "sends data to a server")
-    return []
-
-
-FETCHING: Mapping[str, Callable[[Sequence[Word], Places, Found], list[Inner]]] = {
-    "curl": _curl, "wget": _wget, "aria2c": _wget, "http": _http, "https": _http, "xh": _http,
+CHECKS: Mapping[str, Check] = {
+    "rm": _rm, "rmdir": writes, "unlink": _rm, "find": _find, "fd": _fd, "fdfind": _fd,
+    "chmod": _chmod, "chown": _chown, "chgrp": _chown, "kill": _kill,
+    "cp": _copies, "mv": _mv, "ln": _ln, "install": _copies, "rsync": _rsync,
+    "tee": writes_content, "touch": writes, "mkdir": writes, "sed": _sed, "gsed": _sed,
+    **dict.fromkeys(_AWK, _awk), "tar": _TAR, "bsdtar": _TAR,
+    **dict.fromkeys(_EDITORS, _RUNS_COMMANDS),
+    "source": _source, ".": _source, "eval": _evaluated, "trap": _trapped, "alias": _aliased,
+    "export": _declares, "declare": _declares, "set": _declares,
+    "mapfile": _mapfile, "readarray": _mapfile, "compgen": _mapfile, "crontab": _crontab,
+    "pip": _PIP_TARGETS, "pip3": _PIP_TARGETS, "make": _MAKE, "gmake": _MAKE, "cmake": _cmake,
+    "tmux": unless(r"^(ls|list-sessions|list-windows|-V)$", "indirect",
+                   "controls another terminal in a way that cannot be judged"),
+    "init": matches(r"^[016sS]$", "power", _OFF, hard=True),
+    "loginctl": matches(r"^(poweroff|reboot|halt|suspend|hibernate)$", "power", _OFF, hard=True),
+    "ip": matches(r"^(set|add|del|delete|flush|replace|change|netns)$", "system",
+                  "changes the network of this machine"),
+    "zfs": _DESTROYS, "zpool": _DESTROYS, "mdadm": _DESTROYS, "btrfs": _DESTROYS,
+    "rg": runs(r"^--(pre|hostname-bin)(=|$)"),
+    "man": runs(r"^(-[A-Za-z]*P|--pager|-[A-Za-z]*H|--html)"),
+    "zip": runs(r"^(-TT|--unzip-command)"),
+    "less": runs(r"^\+.{0,40}[!|]|^-k|^--lesskey"), "more": runs(r"^\+.{0,40}[!|]"),
+    "sort": both(runs(r"^--compress-program"), outputs("-o", "--output")),
+    "dd": outputs("of=", content=True), "openssl": outputs("-out"), "unzip": outputs("-d"),
+    **dict.fromkeys(("7z", "7za", "7zz", "gcc", "cc", "clang", "g++", "ld"), outputs("-o")),
+    "cpio": outputs("-D", "--directory"), "csplit": outputs("-f", "--prefix"),
+    "git": outputs("--output", "-o"), "cargo": outputs("--root", "--target-dir"),
+    "patch": writes_content, "sponge": writes_content, "ddrescue": writes_content,
+    "split": _last_operand,
 }  # fmt: skip

@@ -1,13 +1,11 @@
 """The findings about a command, with a text for the user."""
 
-import fnmatch
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hermes_desktop.agent.tools.danger import danger_paths
 from hermes_desktop.agent.tools.danger.danger_paths import Places
-from hermes_desktop.agent.tools.danger.shell_reader import Word
+from hermes_desktop.agent.tools.danger.shell_words import Word
 
 _HIDDEN_ASSIGNMENTS = re.compile(
     r"^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS4|IFS|PATH|SHELL"
@@ -17,16 +15,12 @@ _HIDDEN_ASSIGNMENTS = re.compile(
     r"|NODE_OPTIONS|SHELLOPTS|BASHOPTS|\w*RUSTC\w*|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS"
     r"|MAKEFLAGS|HGRCPATH|BASH_FUNC\w*)$"
 )
-_SHOWS = re.compile(r"^(\w*PAGER|(GIT_)?EDITOR|VISUAL|GIT_SEQUENCE_EDITOR)$")
-_USUAL_ONES = frozenset(
-    {"", "cat", "less", "more", "most", "bat", "true", ":", "vi", "vim", "nano"}
+_USUAL = re.compile(
+    r"(\w*PAGER|(GIT_)?EDITOR|VISUAL|GIT_SEQUENCE_EDITOR)=(cat|less|more|most|bat|true|:|vim?|nano)?"
+    r"|NODE_OPTIONS=(--max[-_]old[-_]space[-_]size=\d+)?|MAKEFLAGS=-?j\s*\d*|RUSTC_WRAPPER=(sccache)?"
+    r"|JAVA_TOOL_OPTIONS=(?i:(-Xm[sx]\d+[kmg]\s*)*)"
 )
-_USUAL = {
-    "NODE_OPTIONS": re.compile(r"^(--max[-_]old[-_]space[-_]size=\d+)?$"),
-    "JAVA_TOOL_OPTIONS": re.compile(r"^(-Xm[sx]\d+[kmg]\s*)*$", re.IGNORECASE),
-    "MAKEFLAGS": re.compile(r"^-?j\s*\d*$"),
-    "RUSTC_WRAPPER": re.compile(r"^(sccache)?$"),
-}
+"""Values with which such a variable changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +98,9 @@ def changes_what_runs(name: str, value: Word, places: Places, found: Found) -> N
         return
     if name == "PYTHONPATH" and _is_own(value, places):
         return
-    if not value.opaque and _is_usual(name, value.text):
+    if not value.opaque and _USUAL.fullmatch(f"{name}={value.text}"):
         return
     found.add("hidden-program", f"changes {name}, which other programs use to run commands")
-
-
-def _is_usual(name: str, text: str) -> bool:
-    if _SHOWS.match(name):
-        return text in _USUAL_ONES
-    usual = _USUAL.get(name)
-    return usual is not None and usual.match(text) is not None
 
 
 def _is_own(value: Word, places: Places) -> bool:
@@ -124,91 +111,3 @@ def _is_own(value: Word, places: Places) -> bool:
         return False
     paths = [places.absolute(each) for each in names]
     return all(each == root or each.startswith(root + "/") for each in paths)
-
-
-# Deny rules
-
-_LETTERS = re.compile(r"-[A-Za-z]+\*?")
-_MOST_STARTS = 8
-_LEAST_TOKENS = 2
-
-
-def is_denied(rule: str, programs: Sequence[tuple[Word, ...]]) -> bool:
-    """Return whether a rule such as ``git push*`` denies one of the programs.
-
-    Its words may stand anywhere among the options: ``git -C . push`` is the same as ``git push``.
-    A word that is only known at run time may be any word.
-
-    Args:
-        rule: With ``*`` and ``?``.
-        programs: What is started, each with its arguments, without quotes and wrappers.
-    """
-    tokens = rule.split()
-    if not tokens:
-        return False
-    starts = [0]
-    if any(words[0].opaque and _is_many(words[0]) for words in programs):
-        starts = list(range(_MOST_STARTS))  # a function that runs its arguments
-    return any(
-        _denies(tokens, words[start:])
-        for words in programs
-        for start in starts
-        if start < len(words)
-    )
-
-
-def _denies(tokens: Sequence[str], words: Sequence[Word]) -> bool:
-    program, *rest = words
-    if program.opaque and (len(tokens) < _LEAST_TOKENS or _is_many(program)):
-        return False  # it may be anything, and so may its rule
-    if not program.opaque and not fnmatch.fnmatchcase(program.text, tokens[0]):
-        return False
-    flags = [each for each in tokens[1:] if each.startswith("-")]
-    if not all(_has_flag(each, rest) for each in flags):
-        return False
-    return _in_order([each for each in tokens[1:] if not each.startswith("-")], tokens, rest)
-
-
-def _in_order(wanted: Sequence[str], tokens: Sequence[str], words: Sequence[Word]) -> bool:
-    """Return whether the words of a rule follow one another, with only options in between."""
-    is_open = tokens[-1].endswith("*")
-    if not wanted and is_open:
-        return True
-    reached = {0}  # how many words of the rule may be found so far
-    before: Word | None = None
-    for word in words:
-        is_option = word.text.startswith("-") and not word.opaque
-        is_value = before is not None and before.text.startswith("-")
-        following: set[int] = set()
-        for count in reached:
-            if is_option or is_value:
-                following.add(count)
-            if count < len(wanted) and _is_word(wanted[count], word, known=is_value):
-                following |= {count, count + 1} if wanted[count] == "*" else {count + 1}
-        if len(wanted) in following and is_open:
-            return True
-        if reached and _is_many(word) and not is_value:
-            return True
-        reached, before = following, word
-    return len(wanted) in reached
-
-
-def _is_word(wanted: str, word: Word, *, known: bool) -> bool:
-    if word.opaque:
-        return not known  # what follows an option is its value
-    return fnmatch.fnmatchcase(word.text, wanted) and (wanted == "*" or " " not in word.text)
-
-
-def _has_flag(wanted: str, words: Sequence[Word]) -> bool:
-    """Return whether an option is present; letters may be given together or one by one."""
-    if any(fnmatch.fnmatchcase(each.text, wanted) or _is_many(each) for each in words):
-        return True
-    if not _LETTERS.fullmatch(wanted):
-        return False
-    given = {letter for each in words if _LETTERS.fullmatch(each.text) for letter in each.text[1:]}
-    return set(wanted[1:].rstrip("*")) <= given
-
-
-def _is_many(word: Word) -> bool:
-    """Return whether a word may become several at run time."""
-    return word.text == "{}" or (word.opaque and ("@" in word.text or "*" in word.text))

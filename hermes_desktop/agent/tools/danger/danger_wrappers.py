@@ -3,12 +3,9 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from hermes_desktop.agent.tools.danger.danger_paths import Places
+from hermes_desktop.agent.tools.danger.danger_options import Inner, with_next
 from hermes_desktop.agent.tools.danger.danger_words import Found
-from hermes_desktop.agent.tools.danger.shell_reader import Word
-
-Inner = str | Sequence[Word]
-"""Something else that a program starts: shell text, or a program with its arguments."""
+from hermes_desktop.agent.tools.danger.shell_words import Word
 
 WRAPPERS = frozenset(
     {
@@ -126,7 +123,7 @@ def _is_own(program: str, text: str) -> bool:
 
 def _texts(args: Sequence[Word]) -> Iterator[str]:
     """Yield shell text that an option holds."""
-    for word, following in zip(args, [*args[1:], Word("")], strict=False):
+    for word, following in with_next(args):
         if _TEXT.match(word.text) and following.text:
             yield following.text
         elif match := _TEXT_INSIDE.match(word.text):
@@ -150,7 +147,7 @@ def _split_strings(args: Sequence[Word]) -> Iterator[str]:
 # Programs that append their input to a command
 
 
-def fed(program: str, args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+def fed(program: str, args: Sequence[Word], found: Found) -> list[Inner]:
     """Assess ``xargs`` and ``parallel``."""
     return _parallel(args, found) if program == "parallel" else _xargs(args)
 

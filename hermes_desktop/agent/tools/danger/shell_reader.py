@@ -8,7 +8,9 @@ never guessed: approval is requested then. What was parsed before remains valid.
 import re
 import unicodedata
 
+from hermes_desktop.agent.tools.danger.shell_expansion import closing, printed
 from hermes_desktop.agent.tools.danger.shell_words import (
+    ASSIGNS,
     BLANK,
     Reading,
     RedirectReader,
@@ -16,11 +18,7 @@ from hermes_desktop.agent.tools.danger.shell_words import (
     Simple,
     Word,
     assignment,
-    closing,
-    printed,
 )
-
-__all__ = ["Reading", "Simple", "Word", "read_shell"]
 
 MOST_CHARACTERS = 10_000
 MOST_COMMANDS = 5000
@@ -31,7 +29,6 @@ _SKIPPED = frozenset(
 _SETTERS = frozenset({"read", "mapfile", "readarray", "printf", "getopts", "let", "unset"})
 _BEGINS = frozenset({"if", "while", "until", "{"})
 _ENDS = frozenset({"fi", "done", "}"})
-_NAMED = re.compile(r"[A-Za-z_]\w*\+?=")
 _PLAIN_FLAGS = frozenset({"-x", "-r", "-g", "--"})
 _DECLARES = frozenset({"export", "local", "declare", "readonly", "typeset"})
 _SHADOWED = frozenset({"cd", "pushd", "popd", "command", "builtin", "source", ".", "eval", "exec"})
@@ -43,19 +40,18 @@ _OF_TIME = re.compile(r"[ \t]+(-p|--)(?=[ \t])")
 
 def read_shell(text: str) -> Reading:
     """Return all commands in the text, those in substitutions included. Never raises."""
-    reader = _Reader(text.replace("\\\n", ""))
-    lost = len(text) > MOST_CHARACTERS
-    if lost:
-        reader.problems.append("it is very long")
+    reading = Reading(lost=len(text) > MOST_CHARACTERS)
+    if reading.lost:
+        reading.problems.append("it is very long")
     else:
         try:
-            reader.commands(until="")
+            _Reader(text.replace("\\\n", ""), reading).commands(until="")
         except ShellParseError as error:
-            lost = True
-            reader.problems.append(str(error))
+            reading.lost = True
+            reading.problems.append(str(error))
     if any(_is_strange(each) for each in text):
-        reader.problems.append("it has characters that cannot be seen")
-    return Reading(reader.found, reader.problems, lost, reader.lists, reader.functions)
+        reading.problems.append("it has characters that cannot be seen")
+    return reading
 
 
 def _is_strange(character: str) -> bool:
@@ -64,10 +60,9 @@ def _is_strange(character: str) -> bool:
 
 
 class _Reader(RedirectReader):
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
+    def __init__(self, text: str, reading: Reading) -> None:
+        super().__init__(text, reading)
         self.depth = 0
-        self.lists: list[list[Word]] = []
         self._choices = self._nested = 0
         self._after = ""
         self._just_set: set[str] = set()
@@ -101,10 +96,8 @@ class _Reader(RedirectReader):
 
     def commands_in(self, text: str, *, quoted: bool = False) -> None:
         """Read the commands of a text that was in other quotes."""
-        nested = _Reader(text)
+        nested = _Reader(text, self.reading)
         nested.depth, nested.values = self.depth, dict(self.values)
-        nested.found, nested.problems, nested.lists = self.found, self.problems, self.lists
-        nested.functions = self.functions
         if quoted:
             nested._put_in()
         else:
@@ -139,7 +132,7 @@ class _Reader(RedirectReader):
         two = self.text[self.at : self.at + 2]
         self._after = two if two in {"&&", "||", "|&"} else two[0]
         self.at += len(self._after)
-        if self._after in {"|", "|&", "&"} and self.found:
+        if self._after in {"|", "|&", "&"} and self.reading.commands:
             # Variables of this command were set in a subshell.
             self.values |= dict.fromkeys(self._just_set)
 
@@ -189,15 +182,15 @@ class _Reader(RedirectReader):
 
     def _simple(self) -> None:
         command = Simple()
-        if len(self.found) >= MOST_COMMANDS:
+        if len(self.reading.commands) >= MOST_COMMANDS:
             raise ShellParseError("it has very many commands")
-        self.found.append(command)
+        self.reading.commands.append(command)
         while (here := self._peek()) and here not in "\n;&|)":
             if here in BLANK:
                 self.at += 1
             elif here == "#":
                 self._skip_comment()
-            elif self._begins_redirect(here):
+            elif self._begins_redirect():
                 self._redirect(command)
             elif here == "(":
                 self._bracket(command)
@@ -224,9 +217,9 @@ class _Reader(RedirectReader):
             raise ShellParseError("it has brackets in an unusual place")
 
     def _function(self, name: str) -> None:
-        self.functions.add(name)
+        self.reading.functions.add(name)
         if name in _SHADOWED:
-            self.problems.append("it changes what later words mean")
+            self.reading.problems.append("it changes what later words mean")
 
     def _list(self, command: Simple) -> None:
         self.at += 1
@@ -239,7 +232,7 @@ class _Reader(RedirectReader):
             else:
                 words += self._words()
         self.at += 1
-        self.lists.append(words)
+        self.reading.lists.append(words)
         if command.assigned:
             self._note_list(command.assigned[-1][0], words)
 
@@ -254,7 +247,7 @@ class _Reader(RedirectReader):
     def _take_word(self, command: Simple) -> None:
         start = self.at
         declares = not command.words or command.words[0].text in _DECLARES
-        begins = _NAMED.match(self.text, self.at) if declares else None
+        begins = ASSIGNS.match(self.text, self.at) if declares else None
         words = self._words(whole=begins is not None)
         raw = self.text[start : self.at]
         if not command.words and self._took_keyword(command, raw, words[0]):
@@ -265,9 +258,8 @@ class _Reader(RedirectReader):
         command.words += [each for each in words if each.text or each.opaque or not each.bare]
 
     def _took_keyword(self, command: Simple, raw: str, word: Word) -> bool:
-        name, is_assignment, value = assignment(raw, word)
-        if is_assignment:
-            command.assigned.append((name, value))
+        if (assigned := assignment(raw, word)) is not None:
+            command.assigned.append(assigned)
         elif raw == "esac":
             self._choices -= 1
         elif raw == "case":
@@ -288,7 +280,7 @@ class _Reader(RedirectReader):
     def _begin(self, keyword: str) -> None:
         """Read a keyword that precedes a command."""
         if keyword == "coproc":
-            self.problems.append("it runs something beside itself")
+            self.reading.problems.append("it runs something beside itself")
         elif keyword == "time":
             while option := _OF_TIME.match(self.text, self.at):
                 self.at = option.end()
@@ -301,7 +293,7 @@ class _Reader(RedirectReader):
 
     def _is_named_coprocess(self, command: Simple) -> bool:
         beside = "it runs something beside itself"
-        return len(command.words) == 1 and self.problems[-1:] == [beside]
+        return len(command.words) == 1 and self.reading.problems[-1:] == [beside]
 
     def _note_values(self, command: Simple) -> None:
         program = command.words[0].text if command.words else ""
@@ -318,10 +310,7 @@ class _Reader(RedirectReader):
             self.values |= {word.text: None for word in command.words[1:]} | new
         if not command.words or program in _DECLARES:
             pairs = list(command.assigned)
-            for word in command.words[1:]:
-                name, is_assignment, value = assignment(word.text, word)
-                if is_assignment:
-                    pairs.append((name, value))
+            pairs += filter(None, (assignment(each.text, each) for each in command.words[1:]))
             flags = {each.text for each in command.words if each.text[:1] in {"-", "+"}}
             for name, value in pairs:
                 known = not value.opaque and name not in self.values

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_desktop.agent.tools.danger.assessment import judge_command
+from hermes_desktop.agent.tools.danger.assessment import judge
 from hermes_desktop.agent.tools.danger.danger_paths import Places, needs_care_to_write
 
 HERE = Path(__file__).parent
@@ -30,7 +30,7 @@ HARD = [*hard_lines("dangerous_commands.txt"), *hard_lines("evasions.txt")]
 
 
 def is_hard(command: str) -> bool:
-    return any(each.hard for each in judge_command(command, PLACES))
+    return any(each.hard for each in judge(command, PLACES).dangers)
 
 
 def test_the_lists_are_long() -> None:
@@ -40,11 +40,11 @@ def test_the_lists_are_long() -> None:
 
 
 def test_held() -> None:
-    assert [each for each in DANGEROUS if not judge_command(each, PLACES)] == []
+    assert [each for each in DANGEROUS if not judge(each, PLACES).dangers] == []
 
 
 def test_not_held() -> None:
-    assert [(each, why) for each in HARMLESS if (why := judge_command(each, PLACES))] == []
+    assert [(each, why) for each in HARMLESS if (why := judge(each, PLACES).dangers)] == []
 
 
 def test_never_done() -> None:
@@ -62,7 +62,7 @@ def test_never_done() -> None:
      'cd "$D" && rm -rf *', 'cd "$(dirname "$0")" && rm -rf ./*', 'cd "$D"; find . -delete'],
 )  # fmt: skip
 def test_a_person_may_allow_it(command: str) -> None:
-    assert not any(each.hard for each in judge_command(command, PLACES))
+    assert not any(each.hard for each in judge(command, PLACES).dangers)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_hidden_in_others(wrapping: str) -> None:
 def test_a_script_may_not_do_it_either(tmp_path: Path, name: str, text: str, command: str) -> None:
     (tmp_path / name).write_text(text)
     places = Places(tmp_path, Path("/home/otto"), Path("/home/otto/.hermes"))
-    assert any(each.hard for each in judge_command(command, places))
+    assert any(each.hard for each in judge(command, places).dangers)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_script_may_not_do_it_either(tmp_path: Path, name: str, text: str, com
 def test_other_scripts_run_as_ever(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.sh").write_text(text)
     places = Places(tmp_path, Path("/home/otto"), Path("/home/otto/.hermes"))
-    assert judge_command("./x.sh", places) == ()
+    assert judge("./x.sh", places).dangers == ()
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_an_unknown_folder_is_no_excuse(command: str) -> None:
 
 def test_limits_close() -> None:
     for text in ("ls " + "a" * 30_000, "$(" * 50 + "ls" + ")" * 50, "ls;" * 2500, "sh -c " * 20):
-        assert judge_command(text, PLACES), text[:40]
+        assert judge(text, PLACES).dangers, text[:40]
 
 
 @pytest.mark.parametrize("before", ["ls;" * 2500, "env " * 30, ":;" * 4000, "x=$(" * 20, "((" * 40])
@@ -137,19 +137,19 @@ def test_what_is_too_much_hides_nothing(before: str) -> None:
 )  # fmt: skip
 def test_text_that_is_made_to_be_slow_is_judged_all_the_same(piece: str) -> None:
     for begin in ("", "rm -", "find . ", "sed ", "psql ", "env ", "chmod ", "docker run "):
-        judge_command((begin + piece * 5000)[:9990], PLACES)
+        judge((begin + piece * 5000)[:9990], PLACES)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_judged(text: str) -> None:
-    judge_command(text, PLACES)
+    judge(text, PLACES)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from(HARD), st.text(alphabet=" \t;\n", max_size=6))
 def test_more_blanks_change_nothing(command: str, blanks: str) -> None:
-    assert judge_command(blanks + command + blanks.replace(";", " "), PLACES)
+    assert judge(blanks + command + blanks.replace(";", " "), PLACES).dangers
 
 
 @pytest.mark.parametrize(
@@ -160,18 +160,18 @@ def test_more_blanks_change_nothing(command: str, blanks: str) -> None:
 def test_what_sets_programs_up_needs_a_word(path: str) -> None:
     at_home = Places(Path("/home/otto"), Path("/home/otto"), Path("/home/otto/.hermes"))
     for places in (at_home, PLACES):
-        assert judge_command(f"echo x > {path}", places), places
+        assert judge(f"echo x > {path}", places).dangers, places
         assert needs_care_to_write(places.absolute(path), places)
 
 
 @pytest.mark.parametrize("path", ["notes.txt", "~/Documents/a", "~/.cache/x", "src/.hidden"])
 def test_what_is_ones_own_does_not(path: str) -> None:
     at_home = Places(Path("/home/otto"), Path("/home/otto"), Path("/home/otto/.hermes"))
-    assert judge_command(f"echo x > {path}", at_home) == ()
+    assert judge(f"echo x > {path}", at_home).dangers == ()
 
 
 def test_whoever_works_in_a_hidden_folder_may_write_there() -> None:
     folder = Path("/home/otto/.config/nvim")
     places = Places(folder, Path("/home/otto"), Path("/home/otto/.hermes"))
-    assert judge_command("echo x > init.lua; cd lua && touch a.lua", places) == ()
-    assert judge_command("echo x > ~/.emacs", places)
+    assert judge("echo x > init.lua; cd lua && touch a.lua", places).dangers == ()
+    assert judge("echo x > ~/.emacs", places).dangers

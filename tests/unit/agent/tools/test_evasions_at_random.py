@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.tools.danger.assessment import judge_command
+from hermes_desktop.agent.tools.danger.assessment import judge
 from hermes_desktop.agent.tools.danger.danger_paths import Places
 
 PLACES = Places(Path("/home/otto/work"), Path("/home/otto"), Path("/home/otto/.hermes"))
@@ -118,7 +118,7 @@ def test_however_it_is_written(seed: int) -> None:
     never = 0
     for _ in range(CASES):
         command = writer.command()
-        dangers = judge_command(command, PLACES)
+        dangers = judge(command, PLACES).dangers
         assert dangers, command
         never += any(each.hard for each in dangers)
     assert never > _NEVER * CASES

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
+from hermes_desktop.agent.tools.danger.shell_expansion import expanded, printed
 from hermes_desktop.agent.tools.danger.shell_reader import read_shell
-from hermes_desktop.agent.tools.danger.shell_words import expanded, printed
 
 BASH = shutil.which("bash") or ""
 VALUES = {"a": "rm -rf", "b": "a", "c": "xrmx", "d": "RM", "e": "", "f": "a/b/a", "g": "ä€🙂z"}
@@ -26,6 +26,7 @@ PRINTED = [
     "echo a b", "echo", "printf rm", "printf 'r\\155'", "printf %s rm", "printf '%s\\n' rm",
     "printf %b 'r\\x6d'", "printf '%s %s' a b", "printf %d 3", "printf -- rm", "printf 'a\\tb'",
     "printf '%%'", "printf 'r\\u006d'", "echo -e 'a\\0162'", "echo -e 'a\\\\b'",
+    "printf 'r\\0m'", "echo -e 'r\\x00m'",
 ]  # fmt: skip
 
 
