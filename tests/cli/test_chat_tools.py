@@ -201,3 +201,25 @@ def test_a_person_at_the_terminal_grants_a_folder_for_one_command(
     assert "o = once, for the next command" in done.out
     assert "a = always for this path" in done.out
     assert told(server)["output"] == "the plan"
+
+
+@pytest.mark.needs("sandbox")
+@pytest.mark.parametrize("typed", [b"outside\n", b"o\n"])
+def test_a_person_at_the_terminal_runs_a_command_outside_the_sandbox(
+    program: Program, configured: Path, server: ModelServer, tmp_path: Path, typed: bytes
+) -> None:
+    work, letter = tmp_path / "work", tmp_path / "letter.txt"
+    work.mkdir()
+    letter.write_text("dear")
+    settings = json.loads((configured / "config.yaml").read_text())
+    more = {"approvals": {"sandboxed_commands": "auto"}, "terminal": {"cwd": str(work)}}
+    (configured / "config.yaml").write_text(json.dumps(settings | more))
+    command = "cat ../letter.txt || { echo 'cannot open display' >&2; exit 1; }"
+    server.script(tool_call("terminal", command=command), text("That is all."))
+    done = at_terminal(program, "chat", "-q", "Show it", typed=typed, answer_at=ASKED)
+    assert "Run this outside the sandbox, once?" in done.out
+    assert "Outside the sandbox nothing holds this command" in done.out
+    assert "[D = deny, outside = run it outside the sandbox, once]" in done.out
+    answer = told(server)
+    assert (answer["exit_code"] == 0) == (typed == b"outside\n")
+    assert ("dear" in answer["output"]) == (typed == b"outside\n")

@@ -102,6 +102,10 @@ class Plan:
             argv, grant, level, homes, environ=environ, cwd=self.cwd, lingers=lingers
         )
 
+    def outside(self) -> "Plan":
+        """Return the plan for the same command without a sandbox: only if the user chose that."""
+        return replace(self, hold=Hold(Level.NONE, "runs outside the sandbox"))
+
 
 _DOUBTS = {
     Level.CLOSED: "",
