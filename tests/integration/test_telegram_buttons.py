@@ -16,7 +16,11 @@ pytestmark = [pytest.mark.two_processes, pytest.mark.asyncio]
 def config_of(folder: Path, *tools: str) -> dict[str, Any]:
     work = folder / "work"
     (work / "build").mkdir(parents=True)
-    return {"platform_toolsets": {"telegram": list(tools)}, "terminal": {"cwd": str(work)}}
+    return {
+        "platform_toolsets": {"telegram": list(tools)},
+        "terminal": {"cwd": str(work)},
+        "approvals": {"sandboxed_commands": "off"},
+    }
 
 
 def buttons(telegram: TelegramServer) -> dict[str, str]:
@@ -84,7 +88,7 @@ async def test_access_is_granted_by_a_button(tmp_path: Path) -> None:
     plan = tmp_path / "papers/plan.txt"
     plan.parent.mkdir()
     plan.write_text("the plan")
-    config = config_of(tmp_path, "terminal") | {"approvals": {"sandboxed_commands": "auto"}}
+    config = config_of(tmp_path, "terminal") | {"approvals": {}}
     async with (
         telegram_server() as telegram,
         telegram_stage(tmp_path, telegram.base_url, **config) as stage,
@@ -110,7 +114,7 @@ async def test_access_is_granted_by_a_button(tmp_path: Path) -> None:
 
 @pytest.mark.needs("sandbox")
 async def test_a_chat_cannot_let_a_command_out_of_the_sandbox(tmp_path: Path) -> None:
-    config = config_of(tmp_path, "terminal") | {"approvals": {"sandboxed_commands": "auto"}}
+    config = config_of(tmp_path, "terminal") | {"approvals": {}}
     async with (
         telegram_server() as telegram,
         telegram_stage(tmp_path, telegram.base_url, **config) as stage,

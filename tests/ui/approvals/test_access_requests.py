@@ -46,7 +46,6 @@ def made(folder: Path, theme: Theme) -> ChatStage:
             return
         path.write_text(
             f"model:\n  default: fake-model\n  base_url: {address}\n  provider: custom\n"
-            "approvals:\n  sandboxed_commands: auto\n"
             f"# where it works\nterminal:\n  cwd: {work}\n"
         )
 

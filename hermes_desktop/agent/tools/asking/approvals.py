@@ -55,13 +55,13 @@ keys, or what starts by itself."""
 def sandbox_choice(config: Mapping[str, Any]) -> Literal["off", "auto", "risky"]:
     """Return ``approvals.sandboxed_commands``; a value that is none of its choices is ``risky``.
 
-    YAML reads a bare ``off`` as false.
+    It is ``auto`` where nothing is set. YAML reads a bare ``off`` as false.
     """
     section = config.get("approvals")
     value = section.get("sandboxed_commands") if isinstance(section, Mapping) else None
-    if value is None or value is False or value == "off":
+    if value is False or value == "off":
         return "off"
-    return "auto" if value == "auto" else "risky"
+    return "auto" if value is None or value == "auto" else "risky"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class ApprovalRules:
     timeout_s: float = TIMEOUT_S
     deny: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
-    sandboxed: Literal["off", "auto", "risky"] = "off"
+    sandboxed: Literal["off", "auto", "risky"] = "auto"
     partly: Literal["ask", "risky"] = "ask"
 
     @classmethod
@@ -114,7 +114,7 @@ class ApprovalRules:
             return dangers
         if hold.level is Level.CLOSED and not hold.doubt:
             return dangers if self.sandboxed == "risky" else ()
-        if hold.level is Level.PARTLY_HELD and self.partly == "risky":
+        if hold.level is Level.PARTLY_HELD and self.partly == "risky" and not hold.leaves:
             return dangers
         return (*dangers, Danger(_NOT_HELD, hold.doubt))
 
