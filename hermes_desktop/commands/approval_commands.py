@@ -17,6 +17,7 @@ _DONE: dict[ApprovalChoice, str] = {
     "once": "Allowed once",
     "session": "Allowed in this session",
     "always": "Allowed from now on",
+    "outside": "Allowed once, outside the sandbox",
     "deny": "Denied",
 }
 
@@ -49,13 +50,21 @@ def resolve(
     lines = []
     for request in waiting if everything else waiting[:1]:
         if choice not in request.choices:
-            raise RefusedError(
-                "This cannot be allowed permanently.", hint="Choose once or session."
-            )
+            raise _not_offered(choice)
         by = "window" if sender.in_window else sender.platform
         if queue.answer(request.id, choice, by):
             lines.append(f"{_DONE[choice]}: {' '.join(request.text.split())[:_SHOWN]}")
     return "\n".join(lines) or "The request is no longer pending."
+
+
+def _not_offered(choice: ApprovalChoice) -> RefusedError:
+    if choice == "always":
+        return RefusedError("This cannot be allowed permanently.", hint="Choose once or session.")
+    return RefusedError(
+        "This cannot be allowed here.",
+        "It would run outside the sandbox.",
+        "Deny it, or answer in the window or at the terminal.",
+    )
 
 
 async def approve(context: CommandContext) -> CommandReply:

@@ -9,7 +9,14 @@ ACCESS_TOOL = "ask_access"
 """The tool by which it asks to let commands reach more."""
 
 RequestKind = Literal["approval", "question"]
-ApprovalChoice = Literal["once", "session", "always", "deny"]
+ApprovalChoice = Literal["once", "session", "always", "outside", "deny"]
+"""``outside`` runs one command without the sandbox, once. It is offered only to the user at this
+machine, never remembered, and no front end preselects it."""
+OUTSIDE_MEANS = (
+    "Outside the sandbox nothing holds this command: it can read, change, delete and send whatever "
+    "you can, and undoing the turn takes back only the working folder."
+)
+"""What ``outside`` means; a front end that offers it shows this."""
 RequestSubject = Literal["action", "path", "host"]
 Reason = Literal["answered", "timeout", "stopped", "nobody", "gone", "ended"]
 """How a wait ended.

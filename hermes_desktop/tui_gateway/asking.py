@@ -4,7 +4,12 @@ import threading
 from typing import TYPE_CHECKING, Any, get_args
 
 from hermes_desktop.agent.tools.asking.request_queue import Attendant, RequestQueue
-from hermes_desktop.core.user_requests import ApprovalChoice, UserAnswer, UserRequest
+from hermes_desktop.core.user_requests import (
+    OUTSIDE_MEANS,
+    ApprovalChoice,
+    UserAnswer,
+    UserRequest,
+)
 from hermes_desktop.tui_gateway import live_sessions, protocol
 from hermes_desktop.tui_gateway.protocol import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
@@ -109,6 +114,7 @@ class Asking:
             self._server.emit(kind, found[0], payload)
 
     def _approval(self, request: UserRequest) -> dict[str, Any]:
+        means = (OUTSIDE_MEANS,) if "outside" in request.choices else ()
         return {
             "request_id": request.id,
             "tool": request.tool,
@@ -116,7 +122,7 @@ class Asking:
             "headline": request.headline,
             "command": request.text,
             "cwd": request.where,
-            "description": " ".join(request.why),
+            "description": " ".join((*request.why, *means)),
             "choices": list(request.choices),
             "pattern_key": next(iter(request.keys), ""),
             "pattern_keys": list(request.keys),

@@ -89,7 +89,7 @@ class RealStage(WindowStage):
             "platform_toolsets": {"desktop": ["terminal"]},
             "agent": {"disabled_toolsets": ["process"]},
             "terminal": {"cwd": str(self.work)},
-            "approvals": {"timeout": 600},
+            "approvals": {"timeout": 600, "sandboxed_commands": "off"},
             "auxiliary": {"title_generation": {"enabled": False}},
         }
         (self.home / "config.yaml").write_text(json.dumps(config), encoding="utf-8")

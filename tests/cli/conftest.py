@@ -55,7 +55,10 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def configured(home: Path, server: ModelServer) -> Path:
-    """The home, with the scripted model in its settings."""
-    settings = {"model": {"default": "a-model", "base_url": server.base_url, "api_key": "k-123456"}}
+    """The home, with the scripted model in its settings, and without a sandbox."""
+    settings = {
+        "model": {"default": "a-model", "base_url": server.base_url, "api_key": "k-123456"},
+        "approvals": {"sandboxed_commands": "off"},
+    }
     (home / "config.yaml").write_text(json.dumps(settings))
     return home

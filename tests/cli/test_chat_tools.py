@@ -135,7 +135,8 @@ def test_silence_at_the_terminal_is_told(
     program: Program, configured: Path, server: ModelServer, tmp_path: Path
 ) -> None:
     settings = configured / "config.yaml"
-    quick = {"agent": {"clarify_timeout": 1}, "approvals": {"timeout": 1}}
+    approvals = {"timeout": 1, "sandboxed_commands": "off"}
+    quick = {"agent": {"clarify_timeout": 1}, "approvals": approvals}
     settings.write_text(json.dumps({**json.loads(settings.read_text()), **quick}))
     ask(server)
     done = at_terminal(program, "chat", "-q", "Open a port")
@@ -179,6 +180,20 @@ def test_a_model_that_repeats_a_secret(
         assert b"planted-" not in stream.read()
 
 
+def test_without_bubblewrap_every_command_is_asked_about(
+    program: Program, configured: Path, server: ModelServer, tmp_path: Path
+) -> None:
+    settings = json.loads((configured / "config.yaml").read_text())
+    (configured / "config.yaml").write_text(json.dumps(settings | {"approvals": {}}))
+    program.environ["PATH"] = str(tmp_path / "nothing")
+    server.script(tool_call("terminal", command="echo done", workdir=str(tmp_path)))
+    server.script(text("That is all."))
+    done = at_terminal(program, "chat", "-q", "Do it", typed=b"once\n", answer_at=ASKED)
+    assert "Allow this?" in done.out
+    assert "without a sandbox" in done.out or "a sandbox that holds only" in done.out
+    assert told(server)["output"] == "done\n"
+
+
 @pytest.mark.needs("sandbox")
 def test_a_person_at_the_terminal_grants_a_folder_for_one_command(
     program: Program, configured: Path, server: ModelServer, tmp_path: Path
@@ -188,7 +203,7 @@ def test_a_person_at_the_terminal_grants_a_folder_for_one_command(
         folder.mkdir()
     plan.write_text("the plan")
     settings = json.loads((configured / "config.yaml").read_text())
-    more = {"approvals": {"sandboxed_commands": "auto"}, "terminal": {"cwd": str(work)}}
+    more = {"approvals": {}, "terminal": {"cwd": str(work)}}
     (configured / "config.yaml").write_text(json.dumps(settings | more))
     server.script(tool_call("terminal", command=f"cat {plan}"))
     server.script(tool_call("ask_access", kind="path", what=str(plan.parent), why="To read it."))
@@ -201,3 +216,25 @@ def test_a_person_at_the_terminal_grants_a_folder_for_one_command(
     assert "o = once, for the next command" in done.out
     assert "a = always for this path" in done.out
     assert told(server)["output"] == "the plan"
+
+
+@pytest.mark.needs("sandbox")
+@pytest.mark.parametrize("typed", [b"outside\n", b"o\n"])
+def test_a_person_at_the_terminal_runs_a_command_outside_the_sandbox(
+    program: Program, configured: Path, server: ModelServer, tmp_path: Path, typed: bytes
+) -> None:
+    work, letter = tmp_path / "work", tmp_path / "letter.txt"
+    work.mkdir()
+    letter.write_text("dear")
+    settings = json.loads((configured / "config.yaml").read_text())
+    more = {"approvals": {}, "terminal": {"cwd": str(work)}}
+    (configured / "config.yaml").write_text(json.dumps(settings | more))
+    command = "cat ../letter.txt || { echo 'cannot open display' >&2; exit 1; }"
+    server.script(tool_call("terminal", command=command), text("That is all."))
+    done = at_terminal(program, "chat", "-q", "Show it", typed=typed, answer_at=ASKED)
+    assert "Run this outside the sandbox, once?" in done.out
+    assert "Outside the sandbox nothing holds this command" in done.out
+    assert "[D = deny, outside = run it outside the sandbox, once]" in done.out
+    answer = told(server)
+    assert (answer["exit_code"] == 0) == (typed == b"outside\n")
+    assert ("dear" in answer["output"]) == (typed == b"outside\n")

@@ -32,7 +32,12 @@ PLANTED = (*IN_ENVIRON.values(), *IN_FILE.values(), *IN_KEYRING.values(), MODEL_
 @pytest.fixture
 def planted(program: Program, home: Path, server: ModelServer) -> Iterator[Program]:
     model = {"default": "a-model", "base_url": server.base_url, "api_key": MODEL_KEY}
-    config = {"model": model, "agent": {"api_max_retries": 0}, "memory": {"enabled": True}}
+    config = {
+        "model": model,
+        "agent": {"api_max_retries": 0},
+        "memory": {"enabled": True},
+        "approvals": {"sandboxed_commands": "off"},
+    }
     (home / "config.yaml").write_text(json.dumps(config))
     lines = [f'{name}="{value}"' for name, value in IN_FILE.items()]
     (home / ".env").write_text("\n".join(lines) + "\n")

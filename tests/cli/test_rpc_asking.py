@@ -131,7 +131,8 @@ def test_a_question_is_asked_and_answered(rpc: RpcProcess, server: ModelServer) 
 def test_silence_is_told(
     program: Program, configured: Path, server: ModelServer, work: Path
 ) -> None:
-    configure(configured, approvals={"timeout": 1}, agent={"clarify_timeout": 1})
+    approvals = {"timeout": 1, "sandboxed_commands": "off"}
+    configure(configured, approvals=approvals, agent={"clarify_timeout": 1})
     with RpcProcess(program) as rpc:
         sid = begun(rpc, cwd=str(work))
         wish(server)
@@ -282,7 +283,7 @@ def test_one_of_two_clients_goes_and_the_other_answers(
 def test_access_is_asked_for_and_kept(
     rpc: RpcProcess, server: ModelServer, configured: Path, work: Path, tmp_path: Path
 ) -> None:
-    configure(configured, approvals={"sandboxed_commands": "auto"})
+    configure(configured, approvals={})
     plan = tmp_path / "papers/plan.txt"
     plan.parent.mkdir()
     plan.write_text("the plan")
@@ -304,3 +305,22 @@ def test_access_is_asked_for_and_kept(
     kept = yaml.safe_load((configured / "config.yaml").read_text())
     assert kept["terminal"] == {"writable_paths": [str(plan)]}
     assert kept["model"]["default"] == "a-model"
+
+
+@pytest.mark.needs("sandbox")
+def test_a_command_is_run_outside_the_sandbox_once(
+    rpc: RpcProcess, server: ModelServer, configured: Path, work: Path, tmp_path: Path
+) -> None:
+    configure(configured, approvals={})
+    (tmp_path / "letter.txt").write_text("dear")
+    command = "cat ../letter.txt || { echo 'cannot open display' >&2; exit 1; }"
+    server.script(tool_call("terminal", command=command), text("That is all."))
+    sid = begun(rpc, cwd=str(work))
+    rpc.call("prompt.submit", session_id=sid, text="Show it")
+    asked = rpc.event("approval.request", sid)
+    assert asked["choices"] == ["outside", "deny"]
+    assert "Outside the sandbox nothing holds this command" in asked["description"]
+    assert not asked["allow_permanent"]
+    assert rpc.call("approval.respond", session_id=sid, choice="outside") == {"resolved": 1}
+    assert rpc.event("message.complete", sid)["text"] == "That is all."
+    assert told(server)["output"] == "dear"

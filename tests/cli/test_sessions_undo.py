@@ -23,7 +23,10 @@ def work(configured: Path, tmp_path: Path) -> Path:
     (folder / "old.txt").write_text("old\n")
     path = configured / "config.yaml"
     settings = json.loads(path.read_text())
-    settings |= {"approvals": {"mode": "off"}, "terminal": {"cwd": str(folder)}}
+    settings |= {
+        "approvals": {"mode": "off", "sandboxed_commands": "off"},
+        "terminal": {"cwd": str(folder)},
+    }
     path.write_text(json.dumps(settings))
     return folder
 

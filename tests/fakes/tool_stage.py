@@ -36,7 +36,7 @@ class ToolStage:
 
     Args:
         folder: The folder.
-        level: The sandbox that is really used; None: commands run without one, as by default.
+        level: The sandbox that is really used, as by default; None: it is switched off.
         config: The configuration.
     """
 
@@ -83,8 +83,8 @@ class ToolStage:
             keep_grant=self.keep_grant,
         )
         config = dict(self.config)
-        if self.level is not None:
-            config["approvals"] = {"sandboxed_commands": "auto"} | config.get("approvals", {})
+        if self.level is None:
+            config["approvals"] = {"sandboxed_commands": "off"} | config.get("approvals", {})
         box = build_tools(
             parts, config, platform=platform or self.platform, session_key=KEY, cwd=self.cwd
         )

@@ -79,7 +79,12 @@ async def test_a_conversation_in_the_program_starts_one_and_closing_ends_it(
     paths = HermesPaths(tmp_path, tmp_path)
     with ModelServer() as server:
         (tmp_path / "config.yaml").write_text(
-            json.dumps({"model": {"default": "m", "base_url": server.base_url}})
+            json.dumps(
+                {
+                    "model": {"default": "m", "base_url": server.base_url},
+                    "approvals": {"sandboxed_commands": "off"},
+                }
+            )
         )
         environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
         services = build_services(paths, redactor=SecretRedactor(), environ=environ, hosts=False)
@@ -115,7 +120,12 @@ async def test_in_the_window_the_conversation_hears_of_an_end(tmp_path: Path) ->
     paths = HermesPaths(tmp_path, tmp_path)
     with ModelServer() as server:
         (tmp_path / "config.yaml").write_text(
-            json.dumps({"model": {"default": "m", "base_url": server.base_url}})
+            json.dumps(
+                {
+                    "model": {"default": "m", "base_url": server.base_url},
+                    "approvals": {"sandboxed_commands": "off"},
+                }
+            )
         )
         environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
         services = build_services(paths, redactor=SecretRedactor(), environ=environ, hosts=False)

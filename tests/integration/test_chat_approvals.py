@@ -19,8 +19,12 @@ pytestmark = [pytest.mark.two_processes, pytest.mark.asyncio]
 def config_of(tmp_path: Path, **more: Any) -> dict[str, Any]:
     work = tmp_path / "work"
     (work / "build").mkdir(parents=True)
-    toolsets = {"telegram": ["terminal"]}
-    return {"platform_toolsets": toolsets, "terminal": {"cwd": str(work)}, **more}
+    return {
+        "platform_toolsets": {"telegram": ["terminal"]},
+        "terminal": {"cwd": str(work)},
+        **more,
+        "approvals": {"sandboxed_commands": "off"} | more.get("approvals", {}),
+    }
 
 
 @pytest.fixture

@@ -16,7 +16,11 @@ pytestmark = [pytest.mark.two_processes, pytest.mark.asyncio]
 def config_of(folder: Path, *tools: str) -> dict[str, Any]:
     work = folder / "work"
     (work / "build").mkdir(parents=True)
-    return {"platform_toolsets": {"telegram": list(tools)}, "terminal": {"cwd": str(work)}}
+    return {
+        "platform_toolsets": {"telegram": list(tools)},
+        "terminal": {"cwd": str(work)},
+        "approvals": {"sandboxed_commands": "off"},
+    }
 
 
 def buttons(telegram: TelegramServer) -> dict[str, str]:
@@ -84,7 +88,7 @@ async def test_access_is_granted_by_a_button(tmp_path: Path) -> None:
     plan = tmp_path / "papers/plan.txt"
     plan.parent.mkdir()
     plan.write_text("the plan")
-    config = config_of(tmp_path, "terminal") | {"approvals": {"sandboxed_commands": "auto"}}
+    config = config_of(tmp_path, "terminal") | {"approvals": {}}
     async with (
         telegram_server() as telegram,
         telegram_stage(tmp_path, telegram.base_url, **config) as stage,
@@ -106,3 +110,22 @@ async def test_access_is_granted_by_a_button(tmp_path: Path) -> None:
         telegram.press(buttons(telegram)["For this session"])
         await stage.until(lambda: "Read." in telegram.texts())
         assert "the plan" in stage.model.requests[-1].messages[-1]["content"]
+
+
+@pytest.mark.needs("sandbox")
+async def test_a_chat_cannot_let_a_command_out_of_the_sandbox(tmp_path: Path) -> None:
+    config = config_of(tmp_path, "terminal") | {"approvals": {}}
+    async with (
+        telegram_server() as telegram,
+        telegram_stage(tmp_path, telegram.base_url, **config) as stage,
+    ):
+        fails = tool_call("terminal", command="echo cannot open display; exit 1")
+        elsewhere = tool_call("terminal", command="pwd", workdir=str(tmp_path))
+        stage.model.script(fails, elsewhere, text("So be it."))
+        telegram.say("Show it")
+        await stage.until(lambda: buttons(telegram))
+        asked = [each["text"] for each in telegram.called("sendMessage")]
+        assert not any("cannot open display" in each for each in asked)
+        assert list(buttons(telegram)) == ["Yes, once", "Yes, in this session", "Always", "No"]
+        telegram.press(buttons(telegram)["No"])
+        await stage.until(lambda: "So be it." in telegram.texts())

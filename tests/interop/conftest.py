@@ -122,7 +122,10 @@ def server() -> Iterator[ModelServer]:
 
 
 def choose_model(home: Path, server: ModelServer, **more: object) -> None:
-    """Write a config.yaml with which both programs ask this server, and nobody for titles."""
+    """Write a config.yaml with which both programs ask this server, and nobody for titles.
+
+    Commands run as in ``hermes``, without our sandbox.
+    """
     settings = {
         "model": {
             "default": "a-model",
@@ -132,5 +135,6 @@ def choose_model(home: Path, server: ModelServer, **more: object) -> None:
             "context_length": 128_000,
         },
         "auxiliary": {"title_generation": {"enabled": False}},
+        "approvals": {"sandboxed_commands": "off"},
     }
     (home / "config.yaml").write_text(json.dumps(settings | more))

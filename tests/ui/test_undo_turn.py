@@ -36,7 +36,7 @@ class Stage(WindowStage):
     def configure(self) -> None:
         settings = {
             "model": {"default": "fake-model", "base_url": self.server.base_url},
-            "approvals": {"mode": "off"},
+            "approvals": {"mode": "off", "sandboxed_commands": "off"},
             "terminal": {"cwd": str(self.work)},
         }
         (self.home / "config.yaml").write_text(json.dumps(settings))

@@ -29,6 +29,7 @@ class Stage(WindowStage):
             "model": {"default": "fake-model", "base_url": self.server.base_url},
             "auxiliary": {"title_generation": {"enabled": False}},
             "terminal": {"cwd": str(work)},
+            "approvals": {"sandboxed_commands": "off"},
         }
         (self.home / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 

@@ -125,7 +125,8 @@ TOOL_OPTIONS: tuple[Option, ...] = (
         key="approvals.mode",
         title="Ask before risky actions",
         help="The assistant asks before an action that cannot be undone. Examples are deleting, "
-        "overwriting, installing and sending something.",
+        "overwriting, installing and sending something. Commands in a closed sandbox need no "
+        "question.",
         section=_ASKING,
         kind="choice",
         default="smart",
@@ -142,13 +143,15 @@ TOOL_OPTIONS: tuple[Option, ...] = (
         "first.",
         section=_ASKING,
         kind="choice",
-        default="off",
+        default="auto",
         choices={
             "off": "no sandbox; ask about risky ones",
             "risky": "sandbox; ask about risky ones",
             "auto": "sandbox; run without asking",
         },
         unknown_to_hermes="`hermes` has no sandbox of this kind and asks as set above.",
+        consequence="With off, nothing holds a command: only its text is judged, which can "
+        "deceive.",
     ),
     Option(
         key="approvals.partly_sandboxed_commands",

@@ -80,10 +80,12 @@ class Hold:
         level: The level at which it will run.
         doubt: What it does in spite of the sandbox, as the end of a sentence that begins with
             "It"; "" if nothing.
+        leaves: It works outside its folder, or in one that is too wide, whatever else is held.
     """
 
     level: Level
     doubt: str = ""
+    leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)

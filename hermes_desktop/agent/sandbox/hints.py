@@ -14,6 +14,39 @@ from hermes_desktop.agent.sandbox.toolchains import system_folders, toolchains
 
 _MOST = 5
 _MOST_LINES = 400
+_MOST_SAID = 40
+_SAID_WITHOUT = {
+    "the rights of an administrator": (
+        r"no new privileges|effective uid is not 0|must be setuid root|must be suid to work",
+        r"must be owned by uid 0 and have the setuid bit",
+    ),
+    "a service for containers": (
+        r"cannot connect to the docker daemon|failed to connect to the docker api",
+        r"(?:docker|podman|containerd)\.sock",
+    ),
+    "the screen": (
+        r"(?:cannot|can't|could not|unable to) open (?:x )?display|no display name",
+        r"could ?n[o']t connect to display|missing x server or \$display",
+        r"failed to (?:open|connect to) (?:the )?wayland",
+    ),
+    "the services of your desktop or system": (
+        r"failed to connect to (?:the )?(?:session |system |user scope )?bus",
+        r"cannot autolaunch d-bus|could not connect to (?:the )?(?:d-bus|session bus)",
+        r"has not been booted with systemd",
+    ),
+    "a sandbox of its own": (
+        r"unshare failed: operation not permitted|no usable sandbox!",
+        r"bwrap: (?:creating|no permissions)",
+    ),
+    "your keys or saved passwords": (
+        r"ssh has no key here|could not open a connection to your authentication agent",
+        r"could not read (?:username|password) for",
+    ),
+}
+_WITHOUT = {
+    lacks: re.compile("|".join(said), re.IGNORECASE) for lacks, said in _SAID_WITHOUT.items()
+}
+"""What programs say that lack something which no grant can give, and what that is."""
 _FAILED = re.compile(
     r"no such file|permission denied|read-only file system|cannot open|not permitted|not found"
     r"|ENOENT|EACCES|EROFS|EPERM",
@@ -47,6 +80,16 @@ def what_was_missing(
     found = [Missing("host", each.lower()) for each in hosts]
     found += [Missing("path", each) for each in _paths(lines, grant, homes)]
     return tuple(dict.fromkeys(found))[:_MOST]
+
+
+def lacks_for_good(output: str) -> str:
+    """Return what a failed command lacked if nobody can grant it, as a noun; "" if unknown.
+
+    Args:
+        output: What the command printed; untrusted, and so is the answer only a guess.
+    """
+    last = "\n".join(output.splitlines()[-_MOST_SAID:])
+    return next((lacks for lacks, said in _WITHOUT.items() if said.search(last)), "")
 
 
 def _paths(lines: Iterable[str], grant: Grant, homes: Homes) -> Iterator[str]:

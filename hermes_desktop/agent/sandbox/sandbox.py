@@ -67,16 +67,17 @@ class Sandbox:
         grant, level = self.reach(session_id), self.status().level
         if turn is not None:
             grant = widened(grant, self.granted.take(session_id, turn))
-        doubt = _DOUBTS[level]
+        leaves = ""
         granted = [each.resolve() for each in (grant.folder, *grant.write)]
         real = cwd.resolve()
         if not any(real == each or each in real.parents for each in granted):
-            doubt = "works outside the folder of this conversation"
+            leaves = "works outside the folder of this conversation"
             kept = {each for each in (grant.folder,) if is_grantable(each, self.homes)}
             grant = replace(grant, folder=cwd, write=grant.write | kept)
-        if level is Level.CLOSED and not is_grantable(grant.folder, self.homes):
-            doubt = "works in a folder that holds more than one task needs, such as your home"
-        return Plan(self, grant, Hold(level, doubt), cwd)
+        if level is not Level.NONE and not is_grantable(grant.folder, self.homes):
+            leaves = "works in a folder that holds more than one task needs, such as your home"
+        doubt = " and ".join(filter(None, (_DOUBTS[level], leaves)))
+        return Plan(self, grant, Hold(level, doubt, leaves=bool(leaves)), cwd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,10 @@ class Plan:
         return self.sandbox.launcher(
             argv, grant, level, homes, environ=environ, cwd=self.cwd, lingers=lingers
         )
+
+    def outside(self) -> "Plan":
+        """Return the plan for the same command without a sandbox: only if the user chose that."""
+        return replace(self, hold=Hold(Level.NONE, "runs outside the sandbox"))
 
 
 _DOUBTS = {

@@ -10,6 +10,7 @@ from typing import Protocol
 from hermes_desktop.cli import output
 from hermes_desktop.core.events import ToolFinished
 from hermes_desktop.core.user_requests import (
+    OUTSIDE_MEANS,
     ApprovalChoice,
     RequestPending,
     RequestResolved,
@@ -23,6 +24,7 @@ _ANSWERS: dict[str, ApprovalChoice] = {
     **dict.fromkeys(("o", "once", "y", "yes"), "once"),
     **dict.fromkeys(("s", "session"), "session"),
     **dict.fromkeys(("a", "always"), "always"),
+    "outside": "outside",  # typed in full, so that no slip leaves the sandbox
 }
 BY = "terminal"
 _MOST_LINE = 16_384
@@ -145,11 +147,18 @@ class _Approval:
         output.say(f"\n{request.headline or asked}")
         output.say("    " + request.text.replace("\n", "\n    "))
         output.say((" " if is_action else "\n").join(request.why))
+        if "outside" in request.choices:
+            output.say(OUTSIDE_MEANS)
         once = "once" if is_action else "once, for the next command"
-        always = ", a = always" if "always" in request.choices else ""
-        if always and not is_action:
-            always += f" for this {request.subject}"
-        output.ask(f"[D = deny, o = {once}, s = this session{always}] ")
+        always = "always" if is_action else f"always for this {request.subject}"
+        offered = {
+            "once": f"o = {once}",
+            "session": "s = this session",
+            "always": f"a = {always}",
+            "outside": "outside = run it outside the sandbox, once",
+        }
+        words = [text for choice, text in offered.items() if choice in request.choices]
+        output.ask(f"[{', '.join(['D = deny', *words])}] ")
 
     def take(self, line: str) -> None:
         choice = _ANSWERS.get(line.lower(), "deny")

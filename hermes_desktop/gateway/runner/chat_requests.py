@@ -5,6 +5,8 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from hermes_desktop.agent.tools.asking.request_queue import Attendant, RequestQueue
 from hermes_desktop.commands.approval_commands import resolve
 from hermes_desktop.commands.context import Sender
@@ -69,7 +71,7 @@ class ChatRequestPresenter:
             later(self._ask, request)
 
         def settled(request: UserRequest, answer: UserAnswer) -> None:
-            if request.kind == self._kind:
+            if self._presents(request):
                 later(self._say, request, lambda platform, _: self._over(request, answer, platform))
 
         self._leave = self._room.attend(Attendant(self._serves, asked, settled))
@@ -79,10 +81,14 @@ class ChatRequestPresenter:
         self._leave()
 
     def _serves(self, request: UserRequest) -> bool:
-        if request.kind != self._kind:
+        if not self._presents(request):
             return False
         source = self._runner.parts.control.turn_source(request.session_key)
         return source is not None and source.platform is not Platform.DESKTOP
+
+    def _presents(self, request: UserRequest) -> bool:
+        """Return whether chats can answer a request of this kind."""
+        return request.kind == self._kind
 
     def waits_for_button(self, question_id: str, session_key: str) -> bool:
         """Return whether a pressed button belongs to the first pending request of a chat."""
@@ -161,6 +167,10 @@ class ChatApprovals(ChatRequestPresenter):
         super().__init__(runner, queue, "approval", self._words, _approval_end, _approval_buttons)
         self._queue = queue
 
+    @override
+    def _presents(self, request: UserRequest) -> bool:
+        return super()._presents(request) and len(_approval_buttons(request)) > 1
+
     def _words(self, request: UserRequest, prefix: str) -> str:
         seconds = request.expires_at - self._runner.state.clock.time()
         return question(request, max(1.0, seconds), prefix)
@@ -201,10 +211,11 @@ _ACCESS_LABELS: dict[str, str] = {
 
 
 def _approval_buttons(request: UserRequest) -> tuple[tuple[str, str], ...]:
+    """Return the answers of a chat, where others may write: none leaves the sandbox."""
     labels = _LABELS
     if request.subject != "action":
         labels = {**_ACCESS_LABELS, "always": f"Always for this {request.subject}"}
-    return tuple((labels[choice], choice) for choice in request.choices)
+    return tuple((labels[each], each) for each in request.choices if each in labels)
 
 
 def _approval_end(_request: UserRequest, answer: UserAnswer, platform: str) -> str:
@@ -212,7 +223,11 @@ def _approval_end(_request: UserRequest, answer: UserAnswer, platform: str) -> s
         return "No answer in time: denied."
     if answer.reason != "answered" or answer.by in {"", platform}:
         return ""
-    done = {"once": "allowed once", "session": "allowed in this session"}
+    done = {
+        "once": "allowed once",
+        "session": "allowed in this session",
+        "outside": "allowed once, outside the sandbox",
+    }
     words = done.get(answer.text, "denied" if answer.text == "deny" else "always allowed")
     return f"Answered {where_words(answer.by)}: {words}."
 

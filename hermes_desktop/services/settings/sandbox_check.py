@@ -42,8 +42,8 @@ _MEANINGS = {
     Level.PARTLY_HELD: "A command in the sandbox cannot read or change files outside its folder, "
     "and has no network. It can still change permissions and times of files anywhere, and see "
     "which programs run.",
-    Level.NONE: "Nothing can hold a command here. With the sandbox switched on, every command "
-    "asks first.",
+    Level.NONE: "Nothing can hold a command here, so every command asks first, unless the sandbox "
+    "is switched off below.",
 }
 
 

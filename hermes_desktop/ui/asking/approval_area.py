@@ -5,7 +5,12 @@ from PySide6.QtGui import QColor, QPalette, QResizeEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
 from typing_extensions import override
 
-from hermes_desktop.core.user_requests import ApprovalChoice, RequestSubject, UserRequest
+from hermes_desktop.core.user_requests import (
+    OUTSIDE_MEANS,
+    ApprovalChoice,
+    RequestSubject,
+    UserRequest,
+)
 from hermes_desktop.ui.asking.request_area import RequestArea
 from hermes_desktop.ui.widgets.look import tint
 from hermes_desktop.ui.widgets.scroll_bars import make_slim
@@ -57,7 +62,8 @@ class ApprovalArea(RequestArea):
         self.what.show_text(request.text)
         is_action = request.subject == "action"
         between = " " if is_action else "\n"
-        self.why.setText(between.join(visible(each) for each in request.why))
+        why = between.join(visible(each) for each in request.why)
+        self.why.setText(f"{why}\n{OUTSIDE_MEANS}" if "outside" in request.choices else why)
         where = self.tr("{}, in {}").format(request.tool, visible(request.where))
         self.where.setText(where if is_action else "")
         self.where.setVisible(is_action)
@@ -80,6 +86,7 @@ class ApprovalArea(RequestArea):
                 "once": self.tr("Allow &once"),
                 "session": self.tr("Allow in &session"),
                 "always": self.tr("&Always allow"),
+                "outside": self.tr("R&un outside the sandbox, once"),
             }
         is_host = subject == "host"
         return {

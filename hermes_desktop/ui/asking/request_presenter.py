@@ -244,6 +244,7 @@ class RequestPresenter(QObject):
                 "once": self.tr("allowed once"),
                 "session": self.tr("allowed in this session"),
                 "always": self.tr("always allowed"),
+                "outside": self.tr("allowed once, outside the sandbox"),
                 "deny": self.tr("denied"),
             }
             return self.tr("Answered {}: {}.").format(where, done[answer.text])

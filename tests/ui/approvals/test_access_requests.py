@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.user_requests import RequestResolved
+from hermes_desktop.core.user_requests import OUTSIDE_MEANS, RequestResolved
 from hermes_desktop.ui.asking.request_presenter import RequestPresenter
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.chat_stage import ChatStage
@@ -46,7 +46,6 @@ def made(folder: Path, theme: Theme) -> ChatStage:
             return
         path.write_text(
             f"model:\n  default: fake-model\n  base_url: {address}\n  provider: custom\n"
-            "approvals:\n  sandboxed_commands: auto\n"
             f"# where it works\nterminal:\n  cwd: {work}\n"
         )
 
@@ -160,6 +159,34 @@ async def test_always_survives_the_program(
         again.server.script(tool_call("terminal", command=f"cat {plan}"), text("There it is."))
         await again.say_and_wait("Read the plan")
         assert results(again)[-1]["output"] == "the plan"
+        desk.close()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+async def test_a_command_is_run_outside_the_sandbox_once(
+    stage: ChatStage, tmp_path: Path, dark: bool
+) -> None:
+    stage.theme.set_scheme("dark" if dark else "light")
+    (tmp_path / "letter.txt").write_text("dear")
+    command = "cat ../letter.txt || { echo 'cannot open display' >&2; exit 1; }"
+    async with stage:
+        desk = desk_of(stage)
+        stage.page.new_chat()
+        stage.server.script(tool_call("terminal", command=command), text("That is all."))
+        stage.say("Show it")
+        await stage.until(lambda: desk.sheet.armed)
+        sheet, area = desk.sheet, desk.sheet.approval
+        assert sheet.title.text() == "Run this outside the sandbox, once?"
+        assert area.why.text().endswith(OUTSIDE_MEANS)
+        offered = [each for each, button in area.buttons.items() if button.isVisible()]
+        assert offered == ["deny", "outside"]
+        assert area.buttons["deny"].hasFocus()
+        assert not area.buttons["outside"].autoDefault()
+        keep_picture(stage, f"outside-{'dark' if dark else 'light'}")
+        area.buttons["outside"].click()
+        await done(stage)
+        [answer] = results(stage)
+        assert answer["output"] == "dear"
         desk.close()
 
 

@@ -33,8 +33,10 @@ def stage(tmp_path: Path, theme: Theme) -> ChatStage:
     def configure() -> None:
         model = {"default": "fake-model", "base_url": made.server.base_url, "provider": "custom"}
         config = {
-            "model": model, "terminal": {"cwd": str(work)}, "approvals": {"mode": "off"},
-        }  # fmt: skip
+            "model": model,
+            "terminal": {"cwd": str(work)},
+            "approvals": {"mode": "off", "sandboxed_commands": "off"},
+        }
         made.paths.config_yaml.write_text(json.dumps(config), encoding="utf-8")
 
     made.configure = configure  # type: ignore[method-assign]

@@ -321,6 +321,7 @@ async def test_files_with_names_elsewhere_are_asked_about(
 
 async def test_approvals_that_are_off_are_shown(stage: ChatStage) -> None:
     off: list[bool] = []
+    settings(stage, approvals={"sandboxed_commands": "off"})
     async with stage:
         stage.page.workplace.approvals_off.connect(off.append)
         stage.page.new_chat()
@@ -333,7 +334,7 @@ async def test_approvals_that_are_off_are_shown(stage: ChatStage) -> None:
         assert "asks nothing here" in hold.toolTip()
         stage.page.new_chat()
         await stage.until(lambda: hold.text() == "No sandbox")
-        settings(stage, approvals={"mode": "off"})
+        settings(stage, approvals={"mode": "off", "sandboxed_commands": "off"})
         stage.page.new_chat()
         await stage.until(lambda: hold.text() == "Approvals off")
         assert off[-1] is True

@@ -43,7 +43,11 @@ async def test_quitting_waits_for_no_answer(
     watchdog, deadline = LoopWatchdog(), ExitDeadline()
     with ModelServer() as server:
         model = {"default": "m", "base_url": server.base_url}
-        config = {"model": model, "desktop": {"start_gateway": False}}
+        config = {
+            "model": model,
+            "desktop": {"start_gateway": False},
+            "approvals": {"sandboxed_commands": "off"},
+        }
         (home / "config.yaml").write_text(json.dumps(config))
         setup = ProgramSetup(HermesPaths(home, home), SecretRedactor(), color_scheme="light")
         program = DesktopProgram(setup, qapp, instance, watchdog, deadline)

@@ -432,10 +432,19 @@ async def test_a_small_window_stays_as_it_is(tmp_path: Path, theme: Theme, dark:
         asking.end()
 
 
+class Unsandboxed(WindowStage):
+    """The window, with commands that are asked about if they are risky, on every machine."""
+
+    def configure(self) -> None:
+        super().configure()
+        with (self.home / "config.yaml").open("a", encoding="utf-8") as file:
+            file.write("approvals:\n  sandboxed_commands: off\n")
+
+
 async def test_escape_denies_in_the_real_window(tmp_path: Path, theme: Theme) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    async with WindowStage(home, theme) as stage:
+    async with Unsandboxed(home, theme) as stage:
         window, page = stage.window, stage.window.page
         asking = Asking(
             stage.services, stage.bridge, page=page, window=window, theme=theme, clock=SystemClock()

@@ -78,6 +78,15 @@ def test_what_is_not_offered_is_refused() -> None:
         resolve(queue, ASKER, "always", everything=False)
 
 
+def test_a_command_leaves_the_sandbox_by_no_word_of_a_chat() -> None:
+    with waiting(replace(request(), choices=("outside", "deny"))) as (queue, answers):
+        with pytest.raises(RefusedError, match="cannot be allowed here"):
+            resolve(queue, OWNER, "once", everything=False)
+        assert choice_of("outside") is None
+        assert answers == []
+        assert resolve(queue, OWNER, "deny", everything=False) == "Denied: rm -rf x1"
+
+
 @pytest.mark.parametrize(
     ("word", "choice"),
     [("yes", "once"), (" Yes! ", "once"), ("👍", "once"), ("no", "deny"), ("N.", "deny"),

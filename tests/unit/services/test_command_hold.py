@@ -10,6 +10,7 @@ from hermes_desktop.services.agents.command_hold import CommandHold, command_hol
 from hermes_desktop.ui.chat.header.workplace_text import hold_label, hold_mood, hold_tip
 
 ON = {"sandboxed_commands": "auto"}
+NO_SANDBOX = {"sandboxed_commands": "off"}
 
 
 def held(level: Level, approvals: Mapping[str, Any], *, free: bool = False) -> CommandHold:
@@ -20,7 +21,11 @@ def held(level: Level, approvals: Mapping[str, Any], *, free: bool = False) -> C
 @pytest.mark.parametrize(
     ("level", "approvals", "free", "label"),
     [
-        (Level.CLOSED, {}, False, "No sandbox"),
+        (Level.CLOSED, NO_SANDBOX, False, "No sandbox"),
+        (Level.CLOSED, {"sandboxed_commands": False}, False, "No sandbox"),
+        (Level.CLOSED, {}, False, "Sandboxed"),
+        (Level.PARTLY_HELD, {}, False, "Asks every time"),
+        (Level.NONE, {}, False, "Asks every time"),
         (Level.CLOSED, ON, False, "Sandboxed"),
         (Level.CLOSED, {"sandboxed_commands": "risky"}, False, "Sandboxed"),
         (Level.PARTLY_HELD, ON, False, "Asks every time"),
@@ -47,11 +52,11 @@ def test_tips_say_what_is_so() -> None:
     assert "every command asks" in hold_tip(held(Level.NONE, ON))
     assert "bwrap: no" in hold_tip(held(Level.NONE, ON))
     assert "without one" in hold_tip(held(Level.NONE, ON | {"mode": "off"}))
-    assert "risky" in hold_tip(held(Level.NONE, {}))
+    assert "risky" in hold_tip(held(Level.NONE, NO_SANDBOX))
 
 
 def test_nothing_is_tried_where_no_sandbox_is_wanted() -> None:
     def status() -> SandboxStatus:
         raise AssertionError
 
-    assert command_hold({}, status, is_free=False) == CommandHold()
+    assert command_hold({"approvals": NO_SANDBOX}, status, is_free=False) == CommandHold()

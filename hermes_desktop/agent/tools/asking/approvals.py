@@ -43,21 +43,26 @@ _MOST_TIMEOUT_S = 3600.0
 _MOST_TOLD = 10_000
 HERE = frozenset({"desktop", "cli", "tui"})
 """Platforms of the user at this machine; elsewhere it may be any authorized sender."""
+_NOT_HELD = "not-held"
+"""The reason to ask about a command that the sandbox does not hold completely."""
 _EVERYWHERE: tuple[ApprovalChoice, ...] = ("once", "session", "always", "deny")
 _NOT_ALWAYS: tuple[ApprovalChoice, ...] = ("once", "session", "deny")
-_ALLOWING = frozenset({"once", "session", "always"})
+_ALLOWING = frozenset({"once", "session", "always", "outside"})
+_NEVER_OUTSIDE = frozenset({"reads-secrets", "writes-care"})
+"""Dangers of commands that are never run outside the sandbox: they touch the files of Hermes,
+keys, or what starts by itself."""
 
 
 def sandbox_choice(config: Mapping[str, Any]) -> Literal["off", "auto", "risky"]:
     """Return ``approvals.sandboxed_commands``; a value that is none of its choices is ``risky``.
 
-    YAML reads a bare ``off`` as false.
+    It is ``auto`` where nothing is set. YAML reads a bare ``off`` as false.
     """
     section = config.get("approvals")
     value = section.get("sandboxed_commands") if isinstance(section, Mapping) else None
-    if value is None or value is False or value == "off":
+    if value is False or value == "off":
         return "off"
-    return "auto" if value == "auto" else "risky"
+    return "auto" if value is None or value == "auto" else "risky"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ class ApprovalRules:
     timeout_s: float = TIMEOUT_S
     deny: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
-    sandboxed: Literal["off", "auto", "risky"] = "off"
+    sandboxed: Literal["off", "auto", "risky"] = "auto"
     partly: Literal["ask", "risky"] = "ask"
 
     @classmethod
@@ -110,9 +115,9 @@ class ApprovalRules:
             return dangers
         if hold.level is Level.CLOSED and not hold.doubt:
             return dangers if self.sandboxed == "risky" else ()
-        if hold.level is Level.PARTLY_HELD and self.partly == "risky":
+        if hold.level is Level.PARTLY_HELD and self.partly == "risky" and not hold.leaves:
             return dangers
-        return (*dangers, Danger("not-held", hold.doubt))
+        return (*dangers, Danger(_NOT_HELD, hold.doubt))
 
     def forbid(self, text: str, programs: Sequence[tuple[Word, ...]]) -> bool:
         """Return whether a command, a part of it, or a program that it starts is denied.
@@ -174,14 +179,23 @@ class ApprovalGate:
         self._platform = platform
         self._session_key = session_key
 
-    def command(self, text: str, session_id: str, cancel: CancelSignal, hold: Hold) -> None:
-        """Return only if a shell command may run.
+    def command(
+        self,
+        text: str,
+        session_id: str,
+        cancel: CancelSignal,
+        hold: Hold,
+        *,
+        may_leave: bool = False,
+    ) -> bool:
+        """Return only if a shell command may run, and whether it is to run outside the sandbox.
 
         Args:
             text: The command.
             session_id: The session.
             cancel: Ends the wait.
             hold: How firmly the sandbox will hold it.
+            may_leave: A question because of the sandbox offers to run it outside, once.
 
         Raises:
             ToolError: It may not; the message is for the model.
@@ -196,7 +210,41 @@ class ApprovalGate:
         reasons = self._rules.reasons(dangers, hold)
         if reasons and text.strip() not in self._rules.allow:
             where = str(self._places.cwd)
-            self._ask("terminal", text, where, reasons, session_id, cancel)
+            offers = may_leave and hold.level is not Level.NONE and _may_leave(dangers)
+            offers = offers and any(each.key == _NOT_HELD for each in reasons)
+            return self._ask("terminal", text, where, reasons, session_id, cancel, outside=offers)
+        return False
+
+    def outside(self, text: str, lacks: str, session_id: str, cancel: CancelSignal) -> bool:
+        """Ask whether a command that failed in the sandbox runs again outside it, once.
+
+        Asked even where approvals are off: these do not switch the sandbox off. The rules of
+        :meth:`command` have let it run already.
+
+        Args:
+            text: The command.
+            lacks: What the sandbox lacks for it, as the end of a sentence.
+            session_id: The session.
+            cancel: Ends the wait.
+        """
+        if not _may_leave(judge(text, self._places).dangers):
+            return False
+        why = (
+            "It was started in the sandbox and failed; what it did before it failed stays.",
+            f"It seems to need {lacks}, which the sandbox never has.",
+        )
+        request = replace(
+            self._request("terminal", session_id, text, may_keep=False),
+            choices=("outside", "deny"),
+            headline="Run this outside the sandbox, once?",
+            where=str(self._places.cwd),
+            why=why,
+            keys=("outside",),
+        )
+        try:
+            return self._answered(request, cancel, text) == "outside"
+        except ToolError:
+            return False
 
     def read(self, path: str, session_id: str, cancel: CancelSignal, *, outside: bool) -> None:
         """Return only if a file may be read. Raises as :meth:`command`."""
@@ -290,16 +338,18 @@ class ApprovalGate:
         cancel: CancelSignal,
         *,
         text: str = "",
-    ) -> None:
+        outside: bool = False,
+    ) -> bool:
+        """Return only if it may be done, and whether it is to be done outside the sandbox."""
         key = self._chat()
         matter = f"{tool}\n{where}\n{what}"
         if self._rules.mode == "off" or self._queue.is_free(key):
             self._note("allowed", "nobody is asked here", tool, what, session_id)
-            return
+            return False
         scope = f"{key} {session_id}"  # a new session in the chat is asked again
         if self._memory.allows(scope, matter):
             self._note("allowed", "it was allowed before", tool, what, session_id)
-            return
+            return False
         request = self._request(tool, session_id, what + _told(text), may_keep=self._memory.keeps)
         request = replace(
             request,
@@ -307,8 +357,11 @@ class ApprovalGate:
             why=tuple(self._clean(f"It {each.words}.") for each in dangers),
             keys=tuple(each.key for each in dangers),
         )
+        if outside:
+            request = replace(request, choices=(*request.choices[:-1], "outside", "deny"))
         choice = self._answered(request, cancel, what)
         self._memory.allow(scope, matter, choice, shown=plain(self._clean(what)))
+        return choice == "outside"
 
     def _request(self, tool: str, session_id: str, text: str, *, may_keep: bool) -> UserRequest:
         now = self._clock.time()
@@ -357,6 +410,11 @@ class ApprovalGate:
                 "why": why,
             }
         )
+
+
+def _may_leave(dangers: Sequence[Danger]) -> bool:
+    """Return whether a command may be offered to run outside the sandbox."""
+    return not any(each.key in _NEVER_OUTSIDE for each in dangers)
 
 
 def _facts(request: UserRequest) -> dict[str, Any]:

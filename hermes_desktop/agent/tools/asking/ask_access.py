@@ -209,9 +209,9 @@ ASK_ACCESS = Tool(
     ACCESS_TOOL,
     "terminal",
     "Ask the person to let commands reach a file, a folder or a host. Commands run in a sandbox: "
-    "they reach the system and the working folder and have no network, and what is not granted "
-    "does not exist for them. Ask only for what the task needs, and as little as possible. Then "
-    "run the command again.",
+    "they reach the system and the working folder and have no network, not even servers of each "
+    "other, and what is not granted does not exist for them. Ask only for what the task needs, "
+    "and as little as possible. Then run the command again.",
     {
         "kind": {"type": "string", "enum": ["path", "host"], "description": "What it is."},
         "what": {

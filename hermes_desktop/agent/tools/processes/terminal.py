@@ -2,9 +2,13 @@
 
 import shutil
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hermes_desktop.agent.sandbox.grants import Level
+from hermes_desktop.agent.sandbox.hints import lacks_for_good
+from hermes_desktop.agent.sandbox.sandbox import Plan
 from hermes_desktop.agent.tools.asking.ask_access import what_it_lacked
 from hermes_desktop.agent.tools.base import (
     STOPPED,
@@ -22,6 +26,15 @@ from hermes_desktop.core.text.escape_sequences import plain_output
 LONGEST_S = 600
 MOST_OUTPUT = 50_000
 _HEAD = 10_000
+_DECLINED = "stays inside"
+_LEFT = (
+    "It failed in the sandbox, and the person chose to run it once outside. This is its output "
+    "there. Other commands still run inside."
+)
+_STAYS = (
+    "Only the person can have it run outside, and nobody has chosen that. Do not try it in another "
+    "way; tell the person what to run."
+)
 
 
 def _run(arguments: Arguments, context: ToolContext) -> Answer:
@@ -31,15 +44,39 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
     folder = _folder(arguments, context)
     plan = setup.sandbox.plan(context.session_id, folder, context.cancel)
     told = _placed(command, folder, context)
-    context.gate.command(told, context.session_id, context.cancel, plan.hold)
+    gate, session_id, cancel = context.gate, context.session_id, context.cancel
+    if gate.command(told, session_id, cancel, plan.hold, may_leave=True):
+        plan = plan.outside()
     context.before_command()
     shell = shutil.which("bash", path=setup.environ.get("PATH")) or "/bin/sh"
     if arguments.get("background"):
         notify = bool(arguments.get("notify_on_complete"))
         return start_in_background(command, shell, plan, context, notify=notify)
     timeout = float(arguments.get("timeout", min(setup.terminal_timeout_s, LONGEST_S)))
+    answer = _wait([shell, "-c", command], plan, timeout, context)
+    lacks = lacks_for_good(answer["output"]) if _failed_inside(answer, plan) else ""
+    if not lacks:
+        return answer
+    # Whoever has declined it is not asked again in the same turn.
+    declined = context.notes.get(_DECLINED) is cancel
+    if not declined and gate.outside(told, lacks, session_id, cancel):
+        again = _wait([shell, "-c", command], plan.outside(), timeout, context)
+        return {**again, "note": _LEFT}
+    context.notes[_DECLINED] = cancel
+    return {**answer, "note": f"It seems to need {lacks}, which the sandbox never has. {_STAYS}"}
+
+
+def _failed_inside(answer: Answer, plan: Plan) -> bool:
+    """Return whether a command failed in the sandbox, and not for want of a grant."""
+    is_over = bool(answer["exit_code"]) and answer["error"] is None
+    return is_over and plan.hold.level is not Level.NONE and "not_granted" not in answer
+
+
+def _wait(argv: Sequence[str], plan: Plan, timeout: float, context: ToolContext) -> Answer:
+    """Run a command until it ends; return the answer for the model."""
+    setup = context.setup
     environ = setup.environ if setup.processes is None else setup.processes.covered(setup.environ)
-    with plan.open([shell, "-c", command], environ) as launched:
+    with plan.open(argv, environ) as launched:
         ended = run_bounded(
             launched.argv,
             environ=launched.environ,
@@ -58,7 +95,7 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
         "exit_code": ended.code,
         "error": None,
     }
-    answer |= what_it_lacked(command, ended.code, output, plan, context, denied)
+    answer |= what_it_lacked(argv[-1], ended.code, output, plan, context, denied)
     if context.cancel.is_set():
         answer["error"] = STOPPED
     elif ended.timed_out:
