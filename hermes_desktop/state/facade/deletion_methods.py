@@ -339,8 +339,8 @@ def optimize_fts(db: Store) -> int:
 def rebuild_fts(db: Store) -> int:
     """Rebuild the search indexes from the messages. Returns how many there are.
 
-    Done in portions, so that other processes can write meanwhile and the index is usable at any
-    time. 0 for a file of a newer layout, where that would damage it.
+    Done in portions, so that other processes can write in between and the index stays usable.
+    0 for a file of a newer layout, where that would damage it.
     """
     tables = maintenance.indexes(db.layout)
     if not tables:

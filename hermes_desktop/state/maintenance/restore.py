@@ -2,7 +2,7 @@
 
 Its pages are written into the existing file, in one transaction: no process is left with a file
 that has lost its name, and a crash leaves the current store unchanged. A current store that cannot
-be read any more is set aside unchanged, under another name beside the new one.
+be read any more is kept unchanged, under another name next to the new one.
 """
 
 import contextlib
