@@ -51,7 +51,7 @@ class ToolParts:
         sandbox_status: Returns which sandbox works on this computer.
         launcher: Prepares the start of a sandboxed command.
         grants: What the user has granted to commands of single sessions.
-        keep_grant: Writes to the settings what is granted for always; None: nothing can be kept.
+        keep_grant: Writes to the settings what is granted permanently; None: nothing can be kept.
     """
 
     home: Path

@@ -1,4 +1,4 @@
-"""Records of undos, on the disk: what an undo replaced, so that it can be taken back."""
+"""Records of undos on the disk: what an undo replaced, so that it can be reverted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,10 +21,10 @@ class UndoRecord:
     Attributes:
         id: Its name; later undos have greater ones.
         session_id: The session.
-        message_id: The row of the first message that was taken back; 0: none was.
+        message_id: The row of the first message that was undone; 0: none was.
         folders: What was in each folder, as the ``before`` of a turn; its ``after`` is what was put
             back.
-        rows: The rows of the messages that were taken back.
+        rows: The rows of the messages that were undone.
         turns: The records of the undone turns, and their states before.
         finished: The undo was not killed or cancelled.
     """

@@ -34,8 +34,8 @@ async def supervised(
 ) -> None:
     """Run a piece of work; when it raises, run it again after a growing pause.
 
-    A return ends the supervision. After :data:`MAX_RAPID_FAILURES` in a row the work is not retried;
-    a run of :data:`HEALTHY_S` resets the count of failures.
+    A return ends the supervision. After :data:`MAX_RAPID_FAILURES` in a row the work is not
+    retried; a run of :data:`HEALTHY_S` resets the count of failures.
 
     Args:
         name: Its name in the log.

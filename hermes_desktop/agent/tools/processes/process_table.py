@@ -311,7 +311,7 @@ class ProcessTable:
             try:
                 listener(self._info(kept))
             except Exception:
-                log.exception("Nobody could be told of the end of %s", kept.id)
+                log.exception("A listener to the end of %s failed", kept.id)
 
     def _forget_old(self) -> None:
         ended = [name for name, each in self._kept.items() if each.process.is_over]

@@ -24,7 +24,7 @@ _TROUBLES = (
     ("nobody answered", re.compile(r"^Nobody answered in time")),
     ("nobody to ask", re.compile(r"nobody can be asked", re.IGNORECASE)),
     ("denied", re.compile(r"\bdenied (it|this|that)\b|\buser denied\b", re.IGNORECASE)),
-    ("stopped", re.compile(r"^The person stopped (this|the turn)\b")),
+    ("stopped", re.compile(r"^The (user|person) stopped (this|the turn)\b")),
 )
 """Short text for errors caused by a decision of the user, in whichever program."""
 _LONGEST_WHY = 48
