@@ -100,7 +100,7 @@ async def test_what_others_changed_since_is_named_and_stays(stage: Stage) -> Non
     await stage.turn("Change it", plan="ONE\n")
     (stage.work / "plan").write_text("by hand\n")
     asked = await stage.chat.tell("/undo")
-    assert "- `plan`: changed by somebody else since; stays as it is" in asked
+    assert "- `plan`: changed since the turn; left as it is" in asked
     assert "by hand" not in asked
     assert "Left, as it was changed since: `plan`" in await stage.chat.tell("once")
     assert (stage.work / "plan").read_text() == "by hand\n"

@@ -84,8 +84,7 @@ class AgentTools:
         self._db = db
         self._environ = environ
         self._redactor = redactor
-        # At once, without the keyring behind it: a bug may be logged before the first agent is
-        # built.
+        # Immediately, without the keyring: a bug may be logged before the first agent is built.
         plain = environ.process if isinstance(environ, EnvironmentWithSecrets) else environ
         learn_named(plain, redactor)
         self._config = LastValidConfig(paths.config_yaml, clock)

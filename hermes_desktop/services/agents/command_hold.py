@@ -20,7 +20,7 @@ class CommandHold:
     Attributes:
         sandboxing: What holds them.
         approvals_off: Where approvals are switched off: in the ``settings``, or in this
-            ``session``; "" while they are on. The sandbox stays on all the same.
+            ``session``; "" while they are on. The sandbox stays on regardless.
         asks_risky: Risky commands are asked about even though a sandbox holds everything.
         error: Why there is no closed sandbox; "" if there is one, or if none is wanted.
     """

@@ -8,10 +8,10 @@ from hermes_desktop.services.sessions.turn_undo import PutBack, Step, TurnUndoin
 
 _MOST_FILES, _MOST_CHARACTERS, _LONGEST_LINE = 20, 1_500, 160
 _LEFT = {
-    "changed-since": "changed by somebody else since; stays as it is",
-    "not-kept": "cannot be put back: what was there before was not kept",
+    "changed-since": "changed since the turn; left as it is",
+    "not-kept": "cannot be put back: its previous content was not kept",
 }
-_WORDS = {"created": "is deleted", "changed": "is put back", "deleted": "comes back"}
+_WORDS = {"created": "is deleted", "changed": "is put back", "deleted": "is recreated"}
 
 
 class ChatUndo:
@@ -55,7 +55,7 @@ class ChatUndo:
         return UndoneTurns(plan.turns, done.rows, text, tuple(notes))
 
     def restore(self, session_id: str) -> str:
-        """Take back the latest undo, and return what is back. Turns are kept out by the caller."""
+        """Revert the latest undo, and return what was restored. The caller keeps turns out."""
         done = self._undoing.redo(session_id, alone=True)
         messages = f"{done.rows:,} message{'' if done.rows == 1 else 's'}"
         lines = [f"Restored: {messages}."] if done.rows else []

@@ -36,9 +36,9 @@ class Workplace:
         folder: The folder; "" while none was chosen.
         condition: What is known of it.
         imported: The folder that an imported session had elsewhere, where none was chosen.
-        left_home: The session worked in the home before, which is no folder for work.
+        left_home: The session worked in the home before, which may no longer be used for work.
         usual: The folder of sessions for which none is chosen.
-        is_first: Nobody chose a folder for new sessions yet.
+        is_first: No folder for new sessions has been chosen yet.
         recent: Folders of the latest sessions, the latest first.
     """
 
@@ -59,7 +59,7 @@ class Workplaces:
         tools: Knows the settings of tools.
         chat_key: Returns the key under which a conversation is continued in the window.
         writers: The ``state-write`` worker thread.
-        checks: Whether folders are looked at; a demonstration has none.
+        checks: Whether folders are checked; a demonstration has none.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Workplaces:
 
         Raises:
             NotFoundError: The session is gone.
-            UsageError: There is no such folder, or it is no folder for work.
+            UsageError: The folder does not exist or may not be used for work.
         """
         homes = self._tools.homes
         await self._writers.run(set_working_folder, self._db, session_id, folder, homes)

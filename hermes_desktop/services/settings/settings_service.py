@@ -252,7 +252,7 @@ class SettingsService:
 
         Args:
             changes: Settings; with ``seen`` from the views that were shown, so that changes made
-                elsewhere meanwhile are not overwritten.
+                elsewhere in the meantime are not overwritten.
             secrets: Values by variable, for the keyring.
 
         Raises:

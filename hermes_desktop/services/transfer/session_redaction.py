@@ -96,7 +96,7 @@ def disguises(value: str) -> tuple[str, ...]:
     """Return a secret reversed, in hexadecimal digits, and as it stands within Base64.
 
     In Base64 a text has three forms, depending on where it begins; the characters that depend on
-    what stands beside it are left out.
+    the surrounding text are left out.
     """
     data = value.encode("utf-8", "replace")
     found = [value[::-1], data.hex(), data.hex().upper()]
