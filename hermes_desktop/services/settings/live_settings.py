@@ -239,8 +239,8 @@ class LiveReload:
         async with self._alone:
             if self._known is None:
                 try:
-                    # Read now, even while a file is being written: a later snapshot would hide changes
-                    # made in between. The next check corrects what was read partially.
+                    # Read now, even while a file is being written: a later snapshot would hide
+                    # changes made in between. The next check corrects what was read partially.
                     self._known = await self._parts.worker.run(self._parts.take)
                 except HermesError as error:
                     self._tell_broken(error)
