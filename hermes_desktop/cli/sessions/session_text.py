@@ -177,7 +177,7 @@ def _tool_result(message: Message) -> str:
     if len(lines) > TOOL_LINES:
         shown.append(f"    … {_counted(len(lines) - TOOL_LINES, 'more line')}")
     if said:
-        shown += [f"    You said meanwhile: {line}" for line in neutralise(said).split("\n")]
+        shown += [f"    You said in the meantime: {line}" for line in neutralise(said).split("\n")]
     return "\n".join(shown) + "\n"
 
 

@@ -485,7 +485,7 @@ async def store_title(
 ) -> None:
     """Store a title that was entered in the header, and read the session again.
 
-    If the session is gone by then, the refresh reports that.
+    If the session has been deleted, the refresh reports that.
 
     Raises:
         NotFoundError: The session is gone.
