@@ -20,7 +20,7 @@ def held_for_turn(
     """Wait for the lock of a session's conversation and hold it for the block.
 
     Peers are notified about the lock's holder. During the wait, ``waits_for_program`` of the
-    session is set: a waiting turn has stored nothing and must not be interrupted for the next prompt.
+    session is set: a waiting turn has stored nothing and must not be interrupted by a new prompt.
 
     Args:
         server: The server of the session.

@@ -76,13 +76,13 @@ def alone(server: Server, sid: str, session: Session, doing: str) -> Iterator[No
     """Keep turns out of the session for the block.
 
     Args:
-            server: The server of the session.
-            sid: Its live id.
-            session: The session.
-            doing: A description of the operation for the error message.
+        server: The server of the session.
+        sid: Its live id.
+        session: The session.
+        doing: A description of the operation for the error message.
 
-        Raises:
-            RpcError: A turn runs in it.
+    Raises:
+        RpcError: A turn runs in it.
     """
     if not claim(session):
         raise RpcError(Code.BUSY, f"session busy: interrupt the current turn before {doing}")
