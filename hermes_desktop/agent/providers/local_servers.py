@@ -165,7 +165,7 @@ def find_servers(
 
     Args:
         ports: The ports to query, with the kind that is usual there.
-        patience_s: What is not known by then is left out.
+        patience_s: The time-out; servers that respond later are left out.
     """
     import httpx  # noqa: F401, PLC0415 - importing it later would use up the time of the search
 

@@ -45,7 +45,7 @@ class _RunningCall:
     """A running call.
 
     Attributes:
-        waits: How long it waited for the user, which is no part of its duration.
+        waits: How long it waited for the user, which is not part of its duration.
     """
 
     call: ToolCall

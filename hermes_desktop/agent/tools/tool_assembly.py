@@ -169,7 +169,7 @@ def _sandbox(parts: ToolParts, config: Mapping[str, Any], folder: Path) -> Sandb
 
 
 def _texts(config: Mapping[str, Any], name: str, key: str) -> tuple[str, ...]:
-    """Return a list of texts; a single one may stand without a list."""
+    """Return a list of texts; a single one needs no list."""
     section = config.get(name)
     value = section.get(key) if isinstance(section, Mapping) else None
     listed = [value] if isinstance(value, str) else value

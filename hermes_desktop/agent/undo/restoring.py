@@ -32,9 +32,9 @@ class Step:
 
     Attributes:
         folder: The folder that the path is relative to.
-        before: What was there before the turn; None: nothing.
-        after: What the turn left there.
-        now: What is there now.
+        before: Its entry before the turn; None: there was none.
+        after: Its entry after the turn.
+        now: Its present entry.
         state: ``changed-since``: another program or the user changed it after the turn.
             ``not-kept``: the earlier content is not known. ``as-before``: there is nothing to do.
     """
@@ -61,7 +61,7 @@ class Step:
 
     @property
     def verb(self) -> str:
-        """What was done to it, in one word."""
+        """The change that the turn made, in one word."""
         if self.before is None:
             return "created"
         return "deleted" if self.after is None else "changed"
@@ -89,7 +89,7 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class PutBack:
-    """What was put back.
+    """The result of putting files back.
 
     Attributes:
         done: The steps that were done.
@@ -219,8 +219,8 @@ def put_back(
 ) -> PutBack:
     """Put back what turns changed. Blocking.
 
-    What is there now is kept before it is replaced. The work can be repeated after it was killed:
-    what is as before already is left alone.
+    The present state is kept before it is replaced. The work can be repeated after it was killed:
+    files that are already as before are skipped.
 
     Args:
         store: What is kept.
@@ -255,7 +255,7 @@ def put_back(
 
 
 def _ordered(steps: Sequence[Step]) -> list[Step]:
-    """Return what was created first, the deepest first; then the rest from the top."""
+    """Return the steps in order: created entries, the deepest first; then the rest from the top."""
     created = [each for each in steps if each.before is None]
     rest = [each for each in steps if each.before is not None]
     return [
@@ -316,7 +316,7 @@ class _Work:
 
 
 def _keep(store: UndoStore, opened: OpenFolder, path: str, now: Entry | None) -> Entry | None:
-    """Return what is there, with its content as far as it can be kept."""
+    """Return the present entry, with its content as far as it can be kept."""
     if now is None or now.kind != "file" or (now.content and store.contents.has(now.content)):
         return now
     return keep_file(opened, path, replace(now, content=""), store.contents)

@@ -104,7 +104,7 @@ def runs_later_note(found: Sequence[RunsLater], session_id: str) -> str:
 
 
 def _shown(path: str) -> str:
-    """Return a name that the assistant may have chosen, without what is not visible."""
+    """Return a name that the assistant may have chosen, without invisible characters."""
     text = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in path)
     return text if len(text) <= _MOST_CHARACTERS else f"…{text[-_MOST_CHARACTERS:]}"
 

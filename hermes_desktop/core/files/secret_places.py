@@ -90,7 +90,7 @@ def hidden_in_home() -> tuple[str, ...]:
 
 
 def keeps_secrets(path: str, user_home: str) -> bool:
-    """Return whether a path, absolute and without ``..``, leads to where secrets are kept.
+    """Return whether a path, absolute and without ``..``, leads to secrets.
 
     Args:
         path: The path.
@@ -102,7 +102,7 @@ def keeps_secrets(path: str, user_home: str) -> bool:
 
 
 def starts_by_itself(path: str, user_home: str) -> bool:
-    """Return whether what is written to a path runs, or is obeyed, without anyone asking.
+    """Return whether other programs run or obey a file at a path automatically.
 
     Args:
         path: The path, absolute and without ``..``.

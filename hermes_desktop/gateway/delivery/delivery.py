@@ -266,7 +266,7 @@ class Deliverer:
         if self._adapter_of(reply.platform) is None or self._closed:
             return
         if surely_not_there and self._connections[reply.platform] != connection:
-            # It connected anew while this reply was on its way, and so passed it over.
+            # It reconnected while this reply was being sent, and so skipped it.
             self._later.start(self._deliver_owed(reply.platform), name="owed replies")
         else:
             self._try_later(reply.platform, result.retry_after)

@@ -43,8 +43,8 @@ class CheckResult:
 PlatformCheck = Callable[[PlatformConfig, "AdapterContext"], Awaitable[CheckResult]]
 """Checks the settings on a platform, without receiving or sending messages there.
 
-Runs on the event loop, beside an adapter that may be connected with the same token, which it must
-not disturb. Its exceptions count as ``unreachable`` (``OSError``, ``TimeoutError``),
+Runs on the event loop. An adapter may be connected with the same token and must not be
+disturbed. Its exceptions count as ``unreachable`` (``OSError``, ``TimeoutError``),
 ``missing_package`` (``ImportError``) or ``misconfigured`` (``HermesError``). The caller applies a
 time-out and cancels it.
 """

@@ -63,7 +63,7 @@ def list_extender(
 
 
 def _entries(view: "SettingView") -> list[str]:
-    """Return the entries as they are in the file; a single one may stand without a list."""
+    """Return the entries as they are in the file; a single one needs no list."""
     value = next((each.value for each in view.seen if each.present), None)
     if isinstance(value, str):
         return [value]

@@ -71,7 +71,7 @@ class HealthReport:
     """The result of a health check. Sizes are bytes.
 
     Attributes:
-        log_size: Of the write-ahead log beside the file.
+        log_size: The size of the write-ahead log.
         free_pages: Unused pages; optimizing returns them to the disk.
         integrity: Output of the check, () without errors, None when there was no check.
         indexes: The full-text tables, () when there was no check.

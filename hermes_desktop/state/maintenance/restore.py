@@ -193,8 +193,8 @@ def _is_nothing(path: Path) -> bool:
 def _set_aside(path: Path, now: float) -> Iterator[Path]:
     """Rename an unreadable store for a ``with`` block that creates a new one.
 
-    Its log is renamed first: beside a new file it would be taken for that file's log. If the block
-    fails, all names are restored.
+    Its log is renamed first: next to a new file it would be mistaken for that file's log. If the
+    block fails, all names are restored.
     """
     stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
     place = path.with_name(f"{path.name}.damaged-{stamp}")

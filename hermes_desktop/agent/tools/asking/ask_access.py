@@ -161,7 +161,7 @@ def _sentences(
 
 
 def _led_here(asked: str, access: Access, context: ToolContext) -> str:
-    """Return what was asked for by name, where links lead elsewhere."""
+    """Return the path as the assistant named it, if links lead elsewhere; else ""."""
     if access.kind == "host":
         return ""
     setup = context.setup

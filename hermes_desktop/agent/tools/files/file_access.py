@@ -115,7 +115,7 @@ def for_writing(text: str, context: ToolContext, content: str = "") -> FilePlace
 
 
 def _placed(path: Path, shown: str, context: ToolContext) -> FilePlace:
-    """Return the place of a canonical path: whatever it leads to from now on is another file."""
+    """Return the place of a canonical path; if it leads elsewhere later, that is another file."""
     for each in context.setup.roots:
         root = Path(os.path.realpath(each))
         if path == root or root in path.parents:

@@ -84,7 +84,7 @@ def _names(start: str, place: FilePlace, pattern: str, context: ToolContext) -> 
 
 
 def _plan(place: FilePlace, context: ToolContext) -> Plan:
-    """Return how the program that searches runs: it may read what is searched, and change nothing.
+    """Return the sandbox plan of the search program: it may read the folder, and change nothing.
 
     Raises:
         ToolError: The sandbox cannot be opened to so much.

@@ -31,7 +31,7 @@ MOST_WRITTEN = 65536
 class BackgroundProcess:
     """A background process, started on construction. Thread-safe.
 
-    It runs until nothing of what it has started is alive any more.
+    It runs until everything it has started has ended.
 
     It is started by the thread that watches it, because the kernel ends a sandboxed command
     together with the thread that started it.
@@ -82,7 +82,7 @@ class BackgroundProcess:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it runs any more."""
+        """Whether everything it has started has ended."""
         return self._over.is_set()
 
     @property
