@@ -160,7 +160,7 @@ class AgentTools:
         return work_folder(self._config.read(), self._parts, where, cwd, imported)
 
     def hold(self, *session_keys: str) -> CommandHold:
-        """Return how the commands of a chat are held now. Slow at first: the sandbox is tried.
+        """Return how the commands of a chat are controlled. Slow at first: the sandbox is tried.
 
         Args:
             session_keys: The keys under which approvals may be switched off in the chat.

@@ -1,4 +1,4 @@
-"""Where the commands of a session run, and how they are held: read and changed."""
+"""Where the commands of a session run, and how they are controlled: read and changed."""
 
 import os
 from collections.abc import Callable
@@ -52,7 +52,7 @@ class Workplace:
 
 
 class Workplaces:
-    """The working folders of sessions in one home, and how commands are held there.
+    """The working folders of sessions in one home, and how commands are controlled there.
 
     Args:
         db: The sessions.
@@ -94,7 +94,7 @@ class Workplaces:
         return await self._workers.run(self._look, session_id, picked, kept)
 
     async def hold(self, session_id: str | None, root_id: str = "") -> CommandHold:
-        """Return how the commands of a session are held now.
+        """Return how the commands of a session are controlled now.
 
         Args:
             session_id: The session; None for a new one.

@@ -1,4 +1,4 @@
-"""How firmly the assistant's commands can be held on this computer, for the user."""
+"""The user's view of which sandbox for commands works on this computer."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -42,8 +42,8 @@ _MEANINGS = {
     Level.PARTLY_HELD: "A command in the sandbox cannot read or change files outside its folder, "
     "and has no network. It can still change permissions and times of files anywhere, and see "
     "which programs run.",
-    Level.NONE: "Nothing can hold a command here. With the sandbox switched on, every command "
-    "asks first.",
+    Level.NONE: "No sandbox works here. With the sandbox switched on, every command needs your "
+    "approval.",
 }
 
 

@@ -50,7 +50,7 @@ class ChatPage(QWidget):
     Attributes:
         sheets: The container for approvals and questions; add a sheet with ``add``.
         context: The context usage of the shown session.
-        workplace: The working folder of the shown session, and how commands are held.
+        workplace: The working folder of the shown session, and how commands run there.
 
     Args:
         services: The services the page uses.

@@ -68,8 +68,8 @@ class ApprovalRules:
         deny: Commands, with ``*`` and ``?``, that are never run, whatever starts them.
         allow: Commands, matched exactly, that need no approval.
         sandboxed: ``off``: commands run without a sandbox. Otherwise which commands need approval
-            where it holds everything: none (``auto``), or those that may do harm (``risky``).
-        partly: The same where it holds only a part: all (``ask``), or ``risky``.
+            in a closed sandbox: none (``auto``), or those that may do harm (``risky``).
+        partly: The same for a partial sandbox: all (``ask``), or ``risky``.
     """
 
     mode: Literal["ask", "off"] = "ask"
@@ -103,7 +103,7 @@ class ApprovalRules:
 
         Args:
             dangers: What its text says.
-            hold: How firmly the sandbox will hold it.
+            hold: The level of the sandbox it will run in.
         """
         if self.sandboxed == "off":
             return dangers
@@ -180,7 +180,7 @@ class ApprovalGate:
             text: The command.
             session_id: The session.
             cancel: Ends the wait.
-            hold: How firmly the sandbox will hold it.
+            hold: The level of the sandbox it will run in.
 
         Raises:
             ToolError: It may not; the message is for the model.

@@ -175,8 +175,8 @@ def _consequence(access: Access, grant: Grant, level: Level) -> str:
     if access.kind == "host":
         if level is Level.PARTLY_HELD:
             return (
-                "The sandbox on this computer cannot hold single hosts: commands can then reach "
-                "every host, and send it what they can read."
+                "The sandbox on this computer cannot restrict commands to single hosts: they can "
+                "then reach every host, and send it what they can read."
             )
         return "Commands can then send this host every file that they can read."
     is_folder = Path(access.value).is_dir()

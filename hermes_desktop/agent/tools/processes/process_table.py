@@ -178,7 +178,7 @@ class ProcessTable:
         return next((each for each in self.listed() if each.id == process_id), None)
 
     def hold(self, process_id: str) -> Hold:
-        """Return how firmly a process is held; an unknown one is not held."""
+        """Return the sandbox level of a process; an unknown one has none."""
         plan = self.plan(process_id)
         return plan.hold if plan is not None else Hold(Level.NONE, "runs without a sandbox")
 
