@@ -46,7 +46,7 @@ def test_reading_in_parts(stage: ToolStage) -> None:
 
 def test_what_is_no_text(stage: ToolStage) -> None:
     (stage.cwd / "a.bin").write_bytes(b"\x7fELF\x00")
-    assert "no text" in one(stage, "read_file", path="a.bin")["error"]
+    assert "not text" in one(stage, "read_file", path="a.bin")["error"]
     os.mkfifo(stage.cwd / "pipe")
     assert "not a regular file" in one(stage, "read_file", path="pipe")["error"]
 
