@@ -81,7 +81,7 @@ _TYPICAL = (
     *("auth.json", "state.db", ".git-credentials"),
 )
 MENTIONED = r"(\.env\b|id_rsa|credentials|\.netrc|\.pgpass)"
-"""A pattern for the best known of these names, within text for people."""
+"""A pattern for the best known of these names, within text for the user."""
 
 
 def hidden_in_home() -> tuple[str, ...]:

@@ -253,7 +253,7 @@ class Claims:
             if waiting:
                 wait(session_id)
             async with self._state.turn_leases.hold(session_id, unless=record.ending):
-                if waiting:  # the chat may have changed its session meanwhile
+                if waiting:  # the chat may have changed its session
                     session_entry = await self._session_of(source)
                 if session_entry.session_id != session_id:
                     continue

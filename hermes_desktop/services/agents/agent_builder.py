@@ -64,7 +64,7 @@ class AgentSettings:
 
 
 class AgentBuilder:
-    """Builds agents, re-reading the settings for each, so that a changed model applies at once.
+    """Builds agents, re-reading the settings for each, so that a changed model applies immediately.
 
     All methods block (files are read) and run on worker threads.
 

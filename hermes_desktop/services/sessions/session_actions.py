@@ -251,7 +251,7 @@ class SessionActions:
         )
 
     def empty_trash(self, *, older_than: float | None = None) -> int:
-        """Delete trash for good, optionally only items older than a time. Returns the count.
+        """Delete trash permanently, optionally only items older than a time. Returns the count.
 
         Args:
             older_than: Epoch seconds; only items deleted before are removed.

@@ -272,7 +272,7 @@ def maybe_auto_prune_and_vacuum(
     """Prune at most once per interval. Never raises: maintenance must not prevent a start.
 
     Only one of the processes that share the file prunes at a time. When ``cancel`` is set in
-    the middle, the rest is due at once.
+    the middle, the rest is due immediately.
 
     Returns:
         ``skipped`` (done recently), ``pruned``, ``vacuumed`` and, if it failed, ``error``.

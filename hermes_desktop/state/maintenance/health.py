@@ -217,7 +217,7 @@ def _named(report: HealthReport) -> str:
 
 
 def has_wal_defect(version: str) -> bool:
-    """Return whether this SQLite can lose a commit when two programs reset the log at once."""
+    """Return whether this SQLite can lose a commit when two programs reset the log together."""
     numbers = tuple(map(int, re.findall(r"\d+", version)[:3]))
     mended = any(low <= numbers < high for low, high in _MENDED)
     return numbers >= (3, 7, 0) and not mended
