@@ -268,7 +268,7 @@ def _name(target: str, text: str) -> str:
 
 def _need(text: str) -> None:
     if not text.strip() or "§" in text:
-        raise RefusedError("content must not be empty, nor hold the sign §.")
+        raise RefusedError("content must not be empty or contain the character §.")
 
 
 def _find(entries: list[str], part: str) -> int:

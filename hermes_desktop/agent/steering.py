@@ -76,7 +76,7 @@ def told(hints: tuple[Hint, ...]) -> None:
         try:
             hint.heard()
         except Exception:
-            log.exception("Whoever gave a hint could not be told")
+            log.exception("The sender of a hint could not be notified")
 
 
 def with_hints(result: str, hints: tuple[Hint, ...]) -> str:

@@ -17,9 +17,9 @@ StreamCallback = Callable[[str], None]
 class AgentResult(TypedDict, total=False):
     """The result of a turn. Names follow the field; every key may be missing in foreign results.
 
-    Ours always contains ``final_response``, ``session_id``, ``api_calls``, ``completed``,
-    ``interrupted``, ``failed``, ``partial``, ``error`` and ``written_message_ids``.
-    ``runs_later`` are files that the turn changed and that other programs run by themselves later.
+    A result of this program always contains ``final_response``, ``session_id``, ``api_calls``,
+    ``completed``, ``interrupted``, ``failed``, ``partial``, ``error`` and ``written_message_ids``.
+    ``runs_later`` are files that the turn changed and that other programs run automatically later.
     """
 
     final_response: str | None
@@ -345,7 +345,7 @@ class TurnAgent(Protocol):
         """Release connections; the agent may be used again."""
 
     def close(self) -> None:
-        """Release all resources for good."""
+        """Release all resources; the agent is not used again."""
 
 
 @dataclass(frozen=True, slots=True)

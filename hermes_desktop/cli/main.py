@@ -150,7 +150,7 @@ def _guarded(run: Callable[[], int]) -> int:
     except (KeyboardInterrupt, click.Abort):
         output.say("Stopped.")
         code = CANCELLED
-    except Exception as error:  # noqa: BLE001 - a bug; the person gets a sentence, we the traceback
+    except Exception as error:  # noqa: BLE001 - a bug: a sentence for the user, a traceback in the log
         from hermes_desktop.cli.bug_report import report_internal_error
 
         report_internal_error(error)

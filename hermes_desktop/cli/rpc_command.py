@@ -57,7 +57,7 @@ def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
                 "Standard input or standard output is closed.",
                 "Start it from a program that keeps both open, or use --socket.",
             ) from error
-        # Before everything the first request needs: a front end becomes visible meanwhile.
+        # Before everything the first request needs, so that a front end can show itself early.
         StreamTransport(streams.sink).write(protocol.ready(__version__, paths.profile))
         return _serve(paths, streams=streams)
     return _serve(paths, socket=socket)
@@ -124,7 +124,7 @@ def _own_path(paths: "HermesPaths") -> Path:
 
 @contextlib.contextmanager
 def _signals(ending: "Ending") -> Iterator[None]:
-    """Make the usual signals ask for the end."""
+    """Make the usual signals request the end."""
 
     def ask(*_: object) -> None:
         ending.ask()

@@ -244,7 +244,7 @@ class UndoneTurns:
 
     Attributes:
         turns: The number of turns.
-        rows: The number of messages that were taken back.
+        rows: The number of messages that were undone.
         text: The first of them.
         notes: What happened to files, as sentences.
     """
@@ -271,7 +271,7 @@ class TurnUndo(Protocol):
         ...
 
     def restore(self, session_id: str) -> str:
-        """Take back the latest undo, and return what is back."""
+        """Revert the latest undo, and return a description of what was restored."""
         ...
 
 

@@ -13,7 +13,7 @@ async def require_session(context: CommandContext) -> str:
     """Return the chat's session, if it has any message.
 
     Raises:
-        NotFoundError: Nothing was said yet.
+        NotFoundError: The session has no messages yet.
         HermesError: state.db cannot be read.
     """
     row = await session_row(context)

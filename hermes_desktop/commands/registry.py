@@ -17,8 +17,8 @@ class CommandDef:
         aliases: Other names.
         args_hint: The arguments that may follow, "" for none.
         available: False for a command of the ``hermes`` program that this one does not have yet.
-        while_busy: Whether it runs at once even while a reply is being written.
-        destructive: Whether it removes something from the session; a confirmation may be asked
+        while_busy: Whether it runs immediately even while a reply is being written.
+        destructive: Whether it removes something from the session; a confirmation may be requested
             first.
         unasked: Arguments with which it removes nothing.
         instead_in_window: What to do in this program's own chat, where it does not apply; "" if it

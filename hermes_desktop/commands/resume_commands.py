@@ -75,7 +75,7 @@ def _row_of(db: SessionDB, session_id: str) -> SessionRow:
     """Return the row, with the chat of an earlier part of its chain where the row itself has none.
 
     Raises:
-        NotFoundError: It was deleted meanwhile.
+        NotFoundError: It has been deleted.
     """
     row = db.get_session(session_id)
     if row is None:
@@ -98,7 +98,7 @@ def _refuse_foreign(
 
     Raises:
         RefusedError: It does not belong to the sender, or it belongs to another chat and the sender
-            did not ask for those, too.
+            did not include those.
     """
     if row["source"] in _LOCAL and _is_owner(sender):
         return

@@ -31,7 +31,7 @@ async def stop(context: CommandContext) -> CommandReply:
 
 
 async def steer(context: CommandContext) -> CommandReply:
-    """Handle ``/steer <message>``: pass it to the running turn; answer it at once if none runs."""
+    """Handle ``/steer <message>``: pass it to the running turn, or answer it if none runs."""
     if not context.args:
         usage = context.name("steer")
         raise UsageError(
@@ -47,7 +47,7 @@ async def steer(context: CommandContext) -> CommandReply:
 
 
 async def queue(context: CommandContext) -> CommandReply:
-    """Handle ``/queue <message>``; when nothing runs, it is answered at once.
+    """Handle ``/queue <message>``; when nothing runs, it is answered immediately.
 
     In the window every message waits for the one before, so there it is simply the next one.
     """

@@ -1,7 +1,7 @@
 """The failures that a user can act on.
 
     HermesError                 title, detail, hint; shown once, by one presenter
-    ├── UsageError              the request makes no sense
+    ├── UsageError              the request is invalid
     ├── NotFoundError           no such session
     ├── AmbiguousError          more than one session matches
     ├── RefusedError            refused, with the reason
@@ -50,7 +50,7 @@ class HermesError(Exception):
 
 
 class UsageError(HermesError):
-    """The request itself makes no sense (a bad option, an empty id)."""
+    """The request itself is invalid (a bad option, an empty id)."""
 
     exit_code = 2
 

@@ -41,7 +41,7 @@ class TurnDelta:
 
     Attributes:
         kind: ``text`` for the reply, ``reasoning`` for thinking that is shown folded; ``retracted``
-            repeats the latest text, which was thinking and is taken back.
+            repeats the latest text, which turned out to be thinking.
     """
 
     turn_id: str

@@ -116,7 +116,7 @@ class RecentLines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             self.lines.append(self.format(record))
-        except Exception:  # noqa: BLE001 - a bad record must not stop what it tells about
+        except Exception:  # noqa: BLE001 - a bad record must not stop the code that logs it
             self.handleError(record)
 
 

@@ -150,7 +150,7 @@ class GatewayRunner:
         return self.parts.agents.sweep()
 
     def _cleanup_agent_resources(self, agent: Any) -> None:
-        """Close an agent for good. Blocks."""
+        """Close an agent, which is not used again. Blocks."""
         close_agents([(agent,)])
 
     def _is_user_authorized(self, source: SessionSource | None) -> bool:

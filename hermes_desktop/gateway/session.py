@@ -131,7 +131,7 @@ class SessionStore(EntryMarks):
             with self._lock:
                 present = self._entries.get(key)
                 if present is not entry or (entry and entry.session_id) != before:
-                    continue  # it was moved meanwhile
+                    continue  # it has been moved
                 if entry is not None and decision.goes_on_in is not None:
                     entry.session_id = decision.goes_on_in
                     entry.updated_at = self._clock.now()

@@ -148,7 +148,9 @@ class HookRegistry:
         called = f"{words} of {plugin}" if plugin else str(words)
         entry = _Callback(callback, called, self._slow_s if limit_s is None else limit_s)
         if self._known is not None and name not in self._known:
-            log.warning("%s registered for %r, which is no hook of this version", entry.name, name)
+            log.warning(
+                "%s registered for %r, which is not a hook of this version", entry.name, name
+            )
         with self._lock:
             self._callbacks.setdefault(name, []).append(entry)
 
@@ -177,9 +179,9 @@ class HookRegistry:
             return call_within(wait_s, partial(self._call, entry, name, kwargs), name="plugin-hook")
         except TimeoutError:
             if wait_s < entry.limit_s:
-                log.info("%s goes on with %s by itself", entry.name, name)
+                log.info("%s continues with %s in the background", entry.name, name)
             else:
-                log.error(  # noqa: TRY400 - no bug of ours
+                log.error(  # noqa: TRY400 - the plugin's fault
                     "%s is not awaited any longer in %s", entry.name, name
                 )
             return None

@@ -1,7 +1,7 @@
 """Loading of approved plugins: all in parallel, each on its own thread, for a bounded time.
 
 The code that the user approved is the code that runs: modules are imported from a snapshot of the
-folder. Whatever is written to the folder meanwhile, no compiled file found there is loaded in its
+folder. Even if the folder changes while they load, no compiled file in it is loaded in their
 place.
 """
 
@@ -282,8 +282,8 @@ def _import_handler(found: Found, loaded: LoadedPlugin, _context: PluginContext)
 class ProcessState:
     """A snapshot of process-wide state. Any thread, before and after plugins are run.
 
-    What plugins remove while loading is restored. What they add stays: it is theirs to use, and
-    they run with the rights of the program.
+    What plugins remove while loading is restored. What they add stays: they may use it, and they
+    run with the rights of the program.
     """
 
     def __init__(self) -> None:
@@ -302,7 +302,9 @@ class ProcessState:
             setattr(sys, name, stream)
         words = tuple(name for name, gone in found.items() if gone)
         if words:
-            log.warning("A plugin took away what belongs to all: %s; put back", ", ".join(words))
+            log.warning(
+                "A plugin removed shared entries, which were restored: %s", ", ".join(words)
+            )
         return words
 
 

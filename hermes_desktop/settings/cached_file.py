@@ -24,7 +24,7 @@ _Stamp = tuple[int, int, int, int]
 class CachedFile(Generic[T]):
     """A file, its content, and what was parsed from it. Blocking, any thread.
 
-    A file that was changed a moment ago is always read: its time may not show the next change. The
+    A file that has just changed is always read: its time may not show the next change. The
     same content is not parsed twice.
 
     Args:

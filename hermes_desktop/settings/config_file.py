@@ -119,7 +119,7 @@ def read_settings_bytes(path: Path) -> bytes | None:
     """
     try:
         if path.exists() and not path.is_file():
-            # Reading a pipe or a device could block for ever.
+            # Reading a pipe or a device could block forever.
             raise _unreadable(path, "It is not a plain file.")
         require_size_below(path, MOST_BYTES)
         return path.read_bytes()

@@ -127,7 +127,7 @@ def set_env_lines(path: Path, values: Mapping[str, str | None]) -> None:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or _SECRET_NAME.search(name):
             raise ValueError(f"{name} is not written to .env")
         if value is not None and not _PLAIN_VALUE.fullmatch(value):
-            raise ValueError(f"the value of {name} is no plain word")
+            raise ValueError(f"the value of {name} is not a plain word")
     _change_lines(path, values)
 
 

@@ -18,7 +18,7 @@ class JsonFile:
     A file that cannot be parsed is never overwritten.
 
     Args:
-        path: The file; its folder is created (0700) with the first change. The lock stands beside
+        path: The file; its folder is created (0700) with the first change. The lock is next to
             it and excludes other processes of this program.
     """
 

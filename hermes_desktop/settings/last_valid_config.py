@@ -25,8 +25,8 @@ _Stamp = tuple[int, int, int, int] | None
 class LastValidConfig:
     """A cache of the file that is reread when the file changes. Blocking, any thread.
 
-    While a user edits the file it may be invalid; conversations continue meanwhile. A file that is
-    written in place, not replaced, is incomplete or empty for a moment: it is read once that is
+    While a user edits the file it may be invalid; conversations continue nevertheless. A file that
+    is written in place, not replaced, is incomplete or empty for a moment: it is read once that is
     over.
 
     Args:

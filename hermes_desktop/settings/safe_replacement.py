@@ -31,8 +31,8 @@ class SharedFile:
     """A file that is read and replaced safely.
 
     A program that writes a file in place empties it first. Reading it just then and replacing it
-    would destroy what the other program is about to write; so a file that was written a moment ago
-    is not read yet, and its content is compared once more right before it is replaced.
+    would destroy what the other program is about to write; so a file that has just been written
+    is not read yet, and its content is compared again right before it is replaced.
 
     Args:
         path: The file; a symbolic link is followed.

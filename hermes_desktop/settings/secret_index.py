@@ -15,7 +15,7 @@ FILE_NAME = "plain-secrets.json"
 class SecretIndex:
     """The index of the secrets stored for a home, and of their stores; never their values.
 
-    A keyring may take minutes to report that it is empty; a file can be read at once. All methods
+    A keyring may take minutes to report that it is empty; a file can be read quickly. All methods
     block briefly; any thread, any process of this program.
 
     Args:

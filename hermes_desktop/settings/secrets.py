@@ -1,7 +1,7 @@
 """Secrets in the desktop's keyring. The only module that uses the library ``keyring``.
 
 Importing that library, and any call of it, can block for minutes: a window may wait for a password,
-a broken bus for ever. So both happen on a thread of their own (``keyring``), and the wait for it is
+a broken bus forever. So both happen on a separate thread (``keyring``), and the wait for it is
 bounded by a time-out, after which the keyring is reported as not answering. A file lists which
 secrets are stored there, without their values, so that the keyring is not used where it has none.
 """

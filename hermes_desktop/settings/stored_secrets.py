@@ -14,7 +14,7 @@ _MOST_BYTES = 1_000_000
 
 
 def stored_secrets(home: Path) -> tuple[Mapping[str, str], ...]:
-    """Return what the stores hold, by name; a name may occur again. Blocking.
+    """Return the values in the stores, by name; a name may occur again. Blocking.
 
     A store of JSON that cannot be read or decoded counts as empty.
 

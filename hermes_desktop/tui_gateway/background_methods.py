@@ -121,14 +121,14 @@ def start(server: Server, sid: str, session: Session, prompt: str) -> str:
 
 
 def stop(session: Session, name: str) -> bool:
-    """End a task for good; return False when there is none."""
+    """End a task; return False when there is none."""
     task = next((each for each in tasks_of(session) if each.id == name), None)
     if task is None:
         return False
     task.stopped = True
     _forget(session, task)
     if task.agent is not None:
-        task.agent.interrupt("stopped by a person")
+        task.agent.interrupt("stopped by the user")
     return True
 
 
@@ -145,7 +145,7 @@ def cut_off(server: Server, sid: str, session: Session) -> None:
 
 
 def stop_all(session: Session) -> int:
-    """End all tasks of a session for good; return their number."""
+    """End all tasks of a session; return their number."""
     return sum(stop(session, task.id) for task in tasks_of(session))
 
 

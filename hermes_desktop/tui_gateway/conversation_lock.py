@@ -19,8 +19,8 @@ def held_for_turn(
 ) -> Iterator[bool]:
     """Wait for the lock of a session's conversation and hold it for the block.
 
-    Peers are notified about the lock's holder. Meanwhile ``waits_for_program`` of the session is
-    set: a waiting turn has stored nothing and must not be interrupted for the next prompt.
+    Peers are notified about the lock's holder. During the wait, ``waits_for_program`` of the
+    session is set: a waiting turn has stored nothing and must not be interrupted by a new prompt.
 
     Args:
         server: The server of the session.
@@ -29,7 +29,7 @@ def held_for_turn(
         given_up: Returns whether the turn is to end.
 
     Yields:
-        Whether the lock is held; False: the turn was given up.
+        Whether the lock is held; False: the turn was abandoned.
 
     Raises:
         StateError: The shared file cannot be read.

@@ -1,6 +1,6 @@
 """The end of live sessions: closing, interruption, following an agent to another session.
 
-Plugins are told about sessions that start and end, within a time-out.
+Plugins are notified of sessions that start and end, within a time-out.
 """
 
 import logging
@@ -23,7 +23,7 @@ def tell_plugins(name: str, *, reason: str = "", **kwargs: Any) -> None:
 
     Args:
         name: The hook.
-        reason: What :func:`plugins.boundary_reason` returns meanwhile.
+        reason: What :func:`plugins.boundary_reason` returns during the hook.
         kwargs: The hook's arguments.
     """
     over = threading.Event()
@@ -96,7 +96,7 @@ def _let_agent_finish(agent: Any, history: list[dict[str, Any]]) -> None:
             persist(getattr(agent, "_session_messages", None) or history)
         if commit is not None and history:
             commit(history)
-    except Exception:  # the session ends all the same
+    except Exception:  # the session ends nevertheless
         log.warning("An agent could not store what it keeps", exc_info=True)
 
 

@@ -191,7 +191,7 @@ def decode(line: bytes) -> Any:
     try:
         return json.loads(line.decode("utf-8").removeprefix(_BOM), parse_constant=_refuse)
     except (ValueError, RecursionError):
-        raise RpcError(Code.PARSE, "parse error: the line is no JSON") from None
+        raise RpcError(Code.PARSE, "parse error: the line is not JSON") from None
 
 
 def _refuse(constant: str) -> NoReturn:

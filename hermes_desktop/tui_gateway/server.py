@@ -44,7 +44,7 @@ def configure(program: RpcProgram | None) -> None:
 
 
 def handle_request(request: Any) -> Frame:
-    """Answer one request. Blocks meanwhile; replies of the model are sent as events.
+    """Answer one request. Blocking; replies of the model are sent as events.
 
     Args:
         request: A decoded request.

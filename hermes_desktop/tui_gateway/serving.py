@@ -207,7 +207,7 @@ def _let_go(peer: Transport, clock: Clock) -> None:
     try:
         live_sessions.left_by(SERVER, peer, clock.monotonic())
     except Exception:
-        log.exception("A peer that left could not be let go")
+        log.exception("The resources of a peer that left could not be released")
 
 
 @contextlib.contextmanager

@@ -135,7 +135,7 @@ def source_of(session: Session) -> str:
 
 def folder_of(session: Session) -> str:
     """Return the working directory of the session."""
-    return str(session.get("cwd") or os.getcwd())  # noqa: PTH109 - a text is told
+    return str(session.get("cwd") or os.getcwd())  # noqa: PTH109 - text for the peer
 
 
 def status_of(session: Session) -> str:

@@ -231,7 +231,7 @@ class SocketTransport:
             if self._gone or self._closing:
                 return False
             if self._unread + len(data) > MOST_UNREAD_BYTES:
-                log.warning("A peer reads too slowly and is let go")
+                log.warning("A peer reads too slowly and is disconnected")
                 self._hang_up()
                 return False
             self._waiting.append(data)
@@ -347,7 +347,7 @@ class ListeningSocket:
             connection.close()
 
     def close(self) -> None:
-        """Stop listening, and remove the socket if it is still ours."""
+        """Stop listening, and remove the socket unless another process has replaced it."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()

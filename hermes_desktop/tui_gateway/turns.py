@@ -65,7 +65,7 @@ def claim(session: Session) -> bool:
 
 
 def release(server: Server, sid: str, session: Session) -> None:
-    """Release a claim; a prompt that was queued meanwhile is answered now."""
+    """Release a claim; a prompt that was queued in the meantime is answered now."""
     following = _next_prompt(session)
     if following is not None:
         server.start_thread(lambda: run_prompts(server, sid, session, following))
@@ -73,7 +73,7 @@ def release(server: Server, sid: str, session: Session) -> None:
 
 @contextlib.contextmanager
 def alone(server: Server, sid: str, session: Session, doing: str) -> Iterator[None]:
-    """Keep turns out of the session meanwhile.
+    """Keep turns out of the session for the block.
 
     Args:
         server: The server of the session.
@@ -94,7 +94,7 @@ def alone(server: Server, sid: str, session: Session, doing: str) -> Iterator[No
 
 @contextlib.contextmanager
 def alone_everywhere(server: Server, sid: str, session: Session, doing: str) -> Iterator[None]:
-    """Keep turns out of the session meanwhile, including those of our other programs.
+    """Keep turns out of the session for the block, including those of our other programs.
 
     Args:
         server: As for :func:`alone`.
@@ -291,7 +291,7 @@ class _RunningTurn:
         self._server.emit("tool.complete", self._sid, {**told, **_tool_result(news)})
 
     def _take_over(self, result: Result, version: int) -> bool:
-        """Store the agent's history, unless the session's was changed meanwhile."""
+        """Store the agent's history, unless the session's has changed in the meantime."""
         messages = result.get("messages")
         if not isinstance(messages, list):
             return False
@@ -385,13 +385,13 @@ def tell_info(server: Server, sid: str, session: Session) -> None:
     try:
         server.emit("session.info", sid, info_of(server, session))
     except HermesError:
-        log.warning("What is told of a session could not be read", exc_info=True)
+        log.warning("The information about a session could not be read", exc_info=True)
 
 
 def apply_pending_title(db: SessionDB | None, session: Session) -> None:
     """Apply the title that was chosen before the session had a row. Never raises.
 
-    An invalid title (taken meanwhile, too long) is dropped, so that another one can be set; after
+    An invalid title (now taken, too long) is dropped, so that another one can be set; after
     any other failure it stays pending until the next turn.
     """
     title, key = session.get("pending_title"), session["session_key"]

@@ -128,7 +128,7 @@ def test_the_end_of_input_is_no_answer(
     ask(server)
     done = at_terminal(program, "chat", "-q", "Open a port", typed=END_OF_INPUT, answer_at="skip]")
     assert done.code == 0
-    assert "has left" in str(told(server)["note"])
+    assert "no longer be reached" in str(told(server)["note"])
 
 
 def test_silence_at_the_terminal_is_told(

@@ -346,5 +346,5 @@ def test_what_is_said_while_it_waits(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().err == (
         "Waiting up to 5:00 min: “Which train?” had activity 3 s ago, and hermes"
         " (process 12) may still be answering. Press Ctrl-C to cancel; nothing is sent then."
-        " Use --now to send at once.\n"
+        " Use --now to send immediately.\n"
     )

@@ -181,5 +181,5 @@ def test_what_was_said_to_a_running_turn_is_shown_with_its_tool(
     db.append_message("s1", "user", "Do it")
     db.append_message("s1", "tool", result, tool_call_id="c", tool_name="terminal")
     shown = program.run("sessions", "show", "s1").out
-    assert "    done\n    You said meanwhile: rather tea\n" in shown
+    assert "    done\n    You said in the meantime: rather tea\n" in shown
     assert "[THE PERSON" not in shown

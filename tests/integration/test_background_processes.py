@@ -42,7 +42,7 @@ async def test_the_chat_that_asked_hears_of_an_end(tmp_path: Path, table: Proces
         table.start(wanted("echo built", tmp_path))
         await until(lambda: len(chat.gateway.of(TurnFinished)) == 2)
         told = chat.texts()[2]
-        assert "no person" in told
+        assert "not the user" in told
         assert "exit code 0" in told
         assert "built" in told
         await until(lambda: chat.gateway.telegram.sent[-1] == ("c1", "reply 2"))

@@ -176,7 +176,7 @@ async def test_a_restart_in_between_denies_and_says_so(tmp_path: Path) -> None:
         await stage.host.start()
         await wish(stage)
         await stage.host.restart()
-        assert "has left" in (await told(stage))["error"]
+        assert "no longer be reached" in (await told(stage))["error"]
         assert (tmp_path / "work" / "build").exists()
         stage.model.script(text("As you say."))
         stage.chat.say("yes", chat="c1", user="u1")

@@ -149,7 +149,7 @@ async def test_a_gateway_that_stops_ends_the_question(tmp_path: Path) -> None:
         await stage.host.start()
         await ask(stage)
         await stage.host.restart()
-        assert "has left" in (await told(stage))["note"]
+        assert "no longer be reached" in (await told(stage))["note"]
         assert stage.host.state == "running"
         stage.model.script(text("Another."))
         stage.chat.say("2", chat="c1", user="u1")

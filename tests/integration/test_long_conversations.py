@@ -198,7 +198,7 @@ def test_an_overflow_is_survived_without_a_model_for_summaries(db: SessionDB, st
         agent.bind(SID, db.get_messages_as_conversation(SID))
         assert agent.run_conversation("And now?")["completed"]
     assert db.get_compression_fallback_streak(SID) == 1
-    assert "no model could summarise" in str(db.get_messages(SID))
+    assert "no model could summarize" in str(db.get_messages(SID))
 
 
 def test_a_failed_summary_changes_nothing_and_is_not_tried_again_soon(

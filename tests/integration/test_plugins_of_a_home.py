@@ -226,7 +226,7 @@ def test_what_a_plugin_takes_away_from_all_is_put_back(
             assert sys.path == ["/mine", *before[0]]
             assert before[1] <= set(map(id, sys.meta_path))
             assert (sys.stdin, sys.stdout, sys.stderr) == streams
-        assert "took away what belongs to all: sys.path" in caplog.text
+        assert "removed shared entries, which were restored: sys.path" in caplog.text
     finally:
         sys.path.remove("/mine")
 

@@ -106,7 +106,7 @@ async def test_access_is_granted_by_a_button(tmp_path: Path) -> None:
         ]
         assert "Let commands read this file?" in asked
         assert "You sent me there." in asked
-        assert "No command has failed for want of it so far." in asked
+        assert "No command has failed without it so far." in asked
         telegram.press(buttons(telegram)["For this session"])
         await stage.until(lambda: "Read." in telegram.texts())
         assert "the plan" in stage.model.requests[-1].messages[-1]["content"]

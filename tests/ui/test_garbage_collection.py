@@ -152,7 +152,7 @@ def test_all_is_collected_and_told_once_the_person_pauses(
     collects.look()
     assert len(deaths.threads) == 3
     assert len(kept) == FEW_OBJECTS
-    assert "generation 2, nothing was going on" in caplog.text
+    assert "generation 2, the program was idle" in caplog.text
 
 
 def test_a_hidden_window_is_no_reason_to_wait(

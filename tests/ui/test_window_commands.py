@@ -119,5 +119,5 @@ async def test_what_was_done_beside_a_conversation_is_offered_and_opened(
 def test_what_was_said_meanwhile_is_shown_with_the_tool() -> None:
     stored = with_hints('{"output": "done\\n", "exit_code": 0}', (Hint("rather tea " * 200),))
     assert succeeded(stored)
-    assert result_text(stored).startswith("done\n\nYou said meanwhile: rather tea")
+    assert result_text(stored).startswith("done\n\nYou said in the meantime: rather tea")
     assert not succeeded(with_hints('{"output": "", "exit_code": 3}', (Hint("x"),)))

@@ -2,7 +2,7 @@
 
 Other programs may compact the conversation, too. They set aside every message that is stored when
 their summary is done, even those they had not read, or continue in a new session without them. So a
-turn waits until they are done, and a question that was set aside meanwhile is written once more:
+turn waits until they are done, and a question that was set aside during the turn is stored again:
 the reply must not be stored without it, or in an ended session.
 """
 
@@ -108,7 +108,7 @@ class ContextLimiter:
             session_id: The conversation.
             prompt: The system prompt.
             history: The messages, including the user's new one: it is stored by then, so that it is
-                not lost if the process is killed meanwhile.
+                not lost if the process is killed.
             cancel: Cancels the compaction.
 
         Returns:
@@ -160,7 +160,7 @@ class ContextLimiter:
         used = reply.finished
         if used is None or not used.input_tokens:
             return
-        self.care.window()  # a local server has just answered: it is asked once
+        self.care.window()  # a local server has just answered, so one query is enough
         self._tell_size(used.input_tokens + used.output_tokens)
         small = self.care.found_small()
         if small is not None:
@@ -220,11 +220,11 @@ class ContextLimiter:
             if self.care.is_blocked(session_id):
                 return None
         except HermesError as error:
-            log.warning("Whether %s may be shortened is not known: %s", session_id, error.title)
+            log.warning("Cannot determine whether %s may be compacted: %s", session_id, error.title)
             return None
         wish = CompactionRequest("threshold", seen=estimate(history))
         done = self._shorten(session_id, wish, cancel)
-        log.info("%s had about %d tokens; shortening it: %s", session_id, size, done.kind)
+        log.info("%s had about %d tokens; compacting it: %s", session_id, size, done.kind)
         if done.changed:
             self._seen = ("", 0, 0)
         return done
@@ -302,20 +302,20 @@ def wait_for_foreign_compaction(
     try:
         if not _is_shortened(store, session_id):
             return None
-        log.info("%s is being shortened by another program", session_id)
+        log.info("Another program is compacting %s", session_id)
         _say(tell, WAITING)
         try:
             pause, end = threading.Event(), time.monotonic() + longest_s
             while _is_shortened(store, session_id) and not cancel.is_set():
                 if time.monotonic() >= end:
-                    log.warning("%s is not waited for any longer", session_id)
+                    log.warning("No longer waiting for the compaction of %s", session_id)
                     break
                 pause.wait(_LOOK_S)  # never set
         finally:
             _say(tell, "")
         return store.get_compression_tip(session_id)
     except HermesError as error:
-        log.warning("Whether %s is being shortened is not known: %s", session_id, error.title)
+        log.warning("Cannot determine whether %s is being compacted: %s", session_id, error.title)
         return None
 
 
@@ -338,7 +338,7 @@ _KEPT = ("content", "api_content")
 
 
 def restore_question(store: SessionDB, rounds: "ToolRounds") -> str:
-    """Write the question once more if it was set aside. Blocking.
+    """Store the question again if it was set aside. Blocking.
 
     Returns:
         The session in which the conversation continues.
@@ -363,7 +363,7 @@ def restore_question(store: SessionDB, rounds: "ToolRounds") -> str:
     rounds.hooks.move(goes_on_in)
     same = [each for each in asked if each["content"] == asked[-1]["content"]]
     if len(same) > sum(each["content"] == asked[-1]["content"] for each in told):
-        log.info("What was asked in %s is written once more in %s", session_id, goes_on_in)
+        log.info("The question of %s is stored again in %s", session_id, goes_on_in)
         kept = {name: asked[-1][name] for name in _KEPT if asked[-1].get(name)}
         if written:
             kept["timestamp"] = written[0].timestamp  # so that it is shown once

@@ -207,7 +207,7 @@ class Compactor:
         except (BusyError, RefusedError) as error:
             return CompactionResult("busy", session_id, error=error)
         except HermesError as error:
-            log.warning("%s was not shortened: %s", session_id, error.title)
+            log.warning("%s was not compacted: %s", session_id, error.title)
             return CompactionResult("failed", session_id, error=error)
         finally:
             self._store.release_compression_lock(session_id, holder)
@@ -297,7 +297,7 @@ class Compactor:
         new_id = new_session_id(self._clock.now(), hex_digits=digits)
         self._prompts.carry(made.session_id, new_id)  # before there is a row that needs it
         self._store.rotate_session(wanted, new_id)
-        log.info("%s goes on as %s", made.session_id, new_id)
+        log.info("%s continues as %s", made.session_id, new_id)
         return replace(made, session_id=new_id)
 
     # -------------------------------------------------------------------------------- the summary
@@ -332,7 +332,7 @@ class Compactor:
                     **amounts_of(each.finished, each.choice),
                 )
             except HermesError as error:  # only a figure, not the conversation
-                log.warning("What a summary used is not booked: %s", error.title)
+                log.warning("The token usage of a summary was not stored: %s", error.title)
 
     def _summary_tokens(self, rows: Sequence[Message]) -> int:
         part = min(estimate(map(dict, rows)), self.threshold())
@@ -357,7 +357,7 @@ class Compactor:
         try:
             self._note_on_row(session_id, wish, done)
         except HermesError as error:
-            log.warning("How shortening went is not noted: %s", error.title)
+            log.warning("The outcome of a compaction was not stored: %s", error.title)
 
     def _note_on_row(
         self, session_id: str, wish: CompactionRequest, done: CompactionResult

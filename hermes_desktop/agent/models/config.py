@@ -1,6 +1,6 @@
 """Resolution of config.yaml and the environment into one model choice.
 
-A key is sent only to the address it belongs to: a key beside the address in config.yaml, or the
+A key is sent only to the address it belongs to: a key next to the address in config.yaml, or the
 variable of the provider at that very host. ``OPENAI_API_KEY`` is never sent elsewhere just because
 no other key was found.
 """

@@ -45,7 +45,7 @@ class Named:
 
     def at(self, entry: "Named") -> "Named":
         """Return an endpoint's entry, with the model that the model section names."""
-        # Its key belongs to its address: another address beside it does not receive it.
+        # Its key belongs to its address: another address in the same entry does not receive it.
         own = not self.base_url or self.base_url.rstrip("/") == entry.base_url.rstrip("/")
         return replace(
             entry,

@@ -156,8 +156,8 @@ TOOL_OPTIONS: tuple[Option, ...] = (
     Option(
         key="approvals.partly_sandboxed_commands",
         title="Commands in a partial sandbox",
-        help="What applies where only a weaker sandbox works. Without bubblewrap, a sandbox holds "
-        "only the contents of files and the network.",
+        help="What applies where only a weaker sandbox works. Without bubblewrap, a sandbox "
+        "protects only the contents of files and the network.",
         section=_ASKING,
         kind="choice",
         default="ask",

@@ -19,7 +19,7 @@ from hermes_desktop.core.errors import ProviderError
 from hermes_desktop.core.log_setup import SecretRedactor
 
 _NOTHING_AWAY = 4
-"""So many characters of a secret may be shown; more wait until it is clear what they are."""
+"""How many characters of a secret may be shown; more wait until it is clear what they are."""
 
 
 class CleanedReplies:
@@ -89,7 +89,7 @@ class _Piecewise:
     """Text that comes in pieces.
 
     Attributes:
-        given: What was passed on so far.
+        given: The text passed on so far.
     """
 
     def __init__(self, redactor: SecretRedactor) -> None:
@@ -108,7 +108,7 @@ class _Piecewise:
         return self._pass_on(text, max(end, len(self._passed)))
 
     def rest(self) -> str:
-        """Return what was kept: nothing follows."""
+        """Return the text held back: nothing follows."""
         text = self._passed + self._kept
         return self._pass_on(text, len(text))
 

@@ -34,8 +34,8 @@ class EndpointAnswer:
 
     Attributes:
         kind: ``ok``; ``refused`` (the key, or an account without credit); ``unreachable``;
-            ``model_missing``; ``misconfigured`` (the address is no such endpoint); ``failed`` (it
-            answers, but not now); ``cancelled``.
+            ``model_missing``; ``misconfigured`` (there is no such endpoint at the address);
+            ``failed`` (it answers, but not now); ``cancelled``.
         words: What happened, as a sentence, with the endpoint's own message.
         hint: What to do about it; with ``ok`` what to know about the model, or "".
         models: Names of the models it lists; empty where it does not list them.

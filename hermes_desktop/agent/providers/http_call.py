@@ -166,7 +166,7 @@ class HttpCall:
             self._exchange()
         except _GivenUpError:
             log.debug("A request was given up before it was sent")
-        except Exception as error:  # noqa: BLE001 - told to whoever waits
+        except Exception as error:  # noqa: BLE001 - raised in the waiting thread
             if not self._wire.given_up.is_set():
                 self._put(self._told(error))
         finally:

@@ -1,9 +1,9 @@
 """Model servers on this machine: discovery at their usual ports, and the size of their context.
 
-All ports are queried at once, for a second at most, on loopback only, without a key. A server
+All ports are queried concurrently, for a second at most, on loopback only, without a key. A server
 counts as a model server only if it lists models in the known formats.
 
-Ollama, LM Studio, llama.cpp and vLLM each report the context in a place of their own. Only local
+Ollama, LM Studio, llama.cpp and vLLM each report the context in a different place. Only local
 addresses are queried, each place briefly; the key is sent only to the address that it belongs to
 anyway.
 """
@@ -52,7 +52,7 @@ def probe_context(choice: ModelChoice) -> int | None:
     """Return the context size in tokens; None if unknown. Blocks for a few seconds."""
     if choice.kind != "openai" or not is_local(choice.base_url):
         return None
-    import httpx  # noqa: PLC0415 - only who asks needs it
+    import httpx  # noqa: PLC0415 - needed only for a query
 
     root = choice.base_url.rstrip("/").removesuffix("/v1")
     try:
@@ -165,9 +165,9 @@ def find_servers(
 
     Args:
         ports: The ports to query, with the kind that is usual there.
-        patience_s: What is not known by then is left out.
+        patience_s: The time-out; servers that respond later are left out.
     """
-    import httpx  # noqa: F401, PLC0415 - reading it in would use up the time of the look
+    import httpx  # noqa: F401, PLC0415 - importing it later would use up the time of the search
 
     until = time.monotonic() + patience_s
     found: dict[int, LocalServer] = {}
@@ -196,7 +196,7 @@ def too_small(context_length: int | None, could_be: int | None = None) -> bool:
 
 
 def _look(port: int, until: float) -> LocalServer | None:
-    import httpx  # noqa: PLC0415 - only who looks needs it
+    import httpx  # noqa: PLC0415 - needed only for a search
 
     root = f"http://127.0.0.1:{port}"
     # The time allows for a few waits; none of them may use it up.
@@ -207,7 +207,7 @@ def _look(port: int, until: float) -> LocalServer | None:
     except (httpx.HTTPError, TimeoutError):
         return None
     except Exception:  # whatever a foreign server sends is not our fault
-        log.debug("What answers at %s is not understood", root, exc_info=True)
+        log.debug("The response at %s cannot be parsed", root, exc_info=True)
         return None
 
 

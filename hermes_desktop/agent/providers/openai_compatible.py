@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_CUT_OFF = "The answer was cut off: it reached the most tokens that it may have."
+_CUT_OFF = "The answer was cut off: it reached the maximum number of tokens."
 _ONLY_THOUGHT = (
     "The model used all its tokens for thinking. Raise model.max_tokens, or lower the "
     "thinking level."
@@ -181,7 +181,7 @@ class OpenAICompatibleProvider:
                         yield event
             except CallFailedError as failure:
                 if insist and is_empty(failure):
-                    log.info("%s said nothing; asking once more", self._failures.host)
+                    log.info("%s sent no text; asking again", self._failures.host)
                     insist = False
                     yield ReplyRestarted()
                     continue
@@ -347,7 +347,7 @@ def _pause_before_retry(
         failure: Why the last one failed.
         failed: How many retries there have been already.
         retries: How often, and how long.
-        chance: A number in [0, 1), so that many refused clients do not retry at once.
+        chance: A number in [0, 1), so that many refused clients do not retry at the same time.
     """
     if not failure.again or failed >= retries.count:
         return None

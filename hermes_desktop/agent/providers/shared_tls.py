@@ -76,7 +76,7 @@ class SharedTls:
                 named = True
         if named:
             return context
-        import httpx  # noqa: PLC0415 - only who calls needs it
+        import httpx  # noqa: PLC0415 - needed only for a call
 
         context = httpx.create_ssl_context(trust_env=False)
         # A company's own authority is installed there.
@@ -156,7 +156,7 @@ def _parts(data: bytes) -> list[tuple[int, bytes]]:
             length = int.from_bytes(data[at : at + size])
             at += size
         if at + length > len(data):
-            raise ValueError("This is no certificate")
+            raise ValueError("This is not a certificate")
         parts.append((tag, data[at : at + length]))
         at += length
     return parts

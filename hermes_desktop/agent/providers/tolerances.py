@@ -394,10 +394,10 @@ def _sentence(value: Any, deep: int) -> str:
 
 
 def _with_cause(message: str, error: Mapping[str, Any]) -> str:
-    # Routers put the real endpoint's message beside their own general sentence.
+    # Routers put the real endpoint's message next to their own general sentence.
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    # llama.cpp puts its limit beside its message.
+    # llama.cpp puts its limit next to its message.
     limit = error.get("n_ctx")
     if isinstance(limit, int) and str(limit) not in message:
         message = f"{message} (n_ctx {limit})"

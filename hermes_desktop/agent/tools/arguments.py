@@ -28,7 +28,7 @@ def read_arguments(tool: Tool, text: str) -> Arguments:
     try:
         given = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError) as error:
-        raise ToolError(f"The arguments are no valid JSON ({str(error)[:120]}).") from error
+        raise ToolError(f"The arguments are not valid JSON ({str(error)[:120]}).") from error
     if not isinstance(given, dict):
         raise ToolError("The arguments must be a JSON object.")
     missing = [name for name in tool.required if given.get(name) is None]
@@ -61,9 +61,9 @@ def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     if high is not None and value > high:
         raise ToolError(f"{name} must be at most {high}.")
     if isinstance(value, str) and "\x00" in value:
-        raise ToolError(f"{name} holds a NUL character.")
+        raise ToolError(f"{name} contains a NUL character.")
     if isinstance(value, str) and clean_text(value) != value:
-        raise ToolError(f"{name} holds half a character (a lone surrogate).")
+        raise ToolError(f"{name} contains half a character (a lone surrogate).")
     if isinstance(value, list) and "items" in schema:
         return [_checked(f"{name}[{at}]", each, schema["items"]) for at, each in enumerate(value)]
     return value

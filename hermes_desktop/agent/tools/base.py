@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]
 """The answer of a tool for the model: names and plain values. ``error`` marks a failure."""
-STOPPED = "The person stopped this before it was over. What it did until then stands."
+STOPPED = "The user stopped this before it finished. What it did until then remains."
 
 
 class ToolError(Exception):
@@ -44,7 +44,7 @@ class ToolSetup:
         terminal_timeout_s: The default time-out of a command.
         asker: Asks the user; None: the user cannot be asked.
         memory_approval: Changes of the memory need the user's approval.
-        keep_grant: Writes to the settings what the user grants to commands for always; raises
+        keep_grant: Writes to the settings what the user grants to commands permanently; raises
             HermesError. None: nothing can be kept.
         folder: What ``cwd`` is; None: a folder that is known to exist.
         processes: The background processes; None: there are none.
@@ -98,7 +98,7 @@ class ToolContext:
         """Keep what is in the working folder, before a program may change it. Blocking.
 
         Raises:
-            ToolError: The turn was stopped meanwhile.
+            ToolError: The turn was stopped.
         """
         if self.undo is not None:
             self.undo.before_command(self.setup.cwd, self.cancel.is_set)
@@ -122,7 +122,7 @@ class Tool:
         properties: JSON schema of each argument.
         run: Executes it. Blocking, on its own thread; raises :class:`ToolError`.
         required: Required arguments.
-        parallel: It changes nothing, so that several may run at once.
+        parallel: It changes nothing, so that several may run concurrently.
         subject: The argument that names what it works on, for a line in the window.
         in_folder: Whether it works in the working folder, as those for files and commands do.
     """

@@ -37,7 +37,7 @@ MOST_CHARACTERS = 120_000
 _SUBJECT = 120
 _AFTER = ("post_tool_call", "transform_tool_result")
 _MOST_SESSIONS = 64
-NOT_BEGUN = "The person stopped the turn before this began."
+NOT_BEGUN = "The user stopped the turn before this began."
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class _RunningCall:
     """A running call.
 
     Attributes:
-        waits: How long it waited for the user, which is no part of its duration.
+        waits: How long it waited for the user, which is not part of its duration.
     """
 
     call: ToolCall
@@ -85,7 +85,7 @@ class ToolBox:
 
     @property
     def told_folder(self) -> str:
-        """The folder that the model is told; "" if no tool works in it, or none was chosen."""
+        """The folder named to the model; "" if no tool works in it, or none was chosen."""
         folder = self._setup.folder
         works = any(each.toolset in {"file", "terminal"} for each in self._tools.values())
         return str(self._setup.cwd) if works and not (folder and folder.unconfirmed) else ""
@@ -144,7 +144,7 @@ class ToolBox:
         if turn.cancel.is_set():
             return NOT_BEGUN
         if turn.cut_off:
-            return "The answer was cut off before it was whole; nothing of it was done. Be shorter."
+            return "The answer was cut off before it was complete; none of it was done. Be shorter."
         if tool is None:
             known = ", ".join(self._tools)
             return f"There is no tool {begun.call.name[:60]!r}. There are: {known}."
@@ -152,7 +152,7 @@ class ToolBox:
             begun.arguments = read_arguments(tool, begun.call.arguments)
         except ToolError as error:
             return str(error)
-        except Exception:  # a bug of ours; the call is answered anyway
+        except Exception:  # our own bug; the call is answered anyway
             log.exception("The arguments of %s could not be read", tool.name)
             return "The arguments could not be read."
         subject = str(begun.arguments.get(tool.subject, ""))
@@ -249,9 +249,9 @@ def _blocked(tool: Tool, begun: _RunningCall, turn: ToolTurn) -> str:
         return ""
     try:
         answers = plugins.invoke_hook("pre_tool_call", **_facts(tool.name, begun, turn))
-    except Exception:  # the registry guards each callback; this is a bug of ours
+    except Exception:  # the registry guards each callback; this is our own bug
         log.exception("Plugins could not be asked about a tool")
-        return "Whether this may be done could not be asked."
+        return "The plugins that decide on this could not be asked."
     for answer in answers:
         if isinstance(answer, Mapping) and answer.get("action") == "block":
             return str(answer.get("message") or "A plugin refused this.")
@@ -280,5 +280,5 @@ def _changed(begun: _RunningCall, text: str, turn: ToolTurn, seconds: float, *, 
     except TimeoutError:
         log.info("The turn was stopped; plugins are not waited for")
     except Exception:
-        log.exception("Plugins could not be told of a tool")
+        log.exception("Plugins could not be notified of a tool")
     return text

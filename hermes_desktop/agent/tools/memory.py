@@ -9,7 +9,7 @@ from hermes_desktop.core.errors import HermesError
 
 log = logging.getLogger(__name__)
 
-_TITLES = {"memory": "What you noted for yourself", "user": "What you know of the person"}
+_TITLES = {"memory": "Your own notes", "user": "What you know about the user"}
 _BETWEEN = "\n§\n"
 
 
@@ -20,7 +20,7 @@ def memory_prompt(home: Path) -> str:
         try:
             entries = store.texts(target)
         except OSError as error:
-            log.warning("What is remembered (%s) cannot be read: %s", target, error)
+            log.warning("The memory (%s) cannot be read: %s", target, error)
             continue
         text = _BETWEEN.join(entries)[: LIMITS[target]]
         if text:
@@ -39,7 +39,7 @@ def _memory(arguments: Arguments, context: ToolContext) -> Answer:
             return {
                 "staged": True,
                 "pending_id": waiting.id,
-                "message": "It waits for the person's word (/memory pending) and is not kept yet.",
+                "message": "It waits for the user's approval (/memory pending); not stored yet.",
             }
         entries = store.change(action, target, content, old_text)
     except HermesError as error:
@@ -53,8 +53,8 @@ def _memory(arguments: Arguments, context: ToolContext) -> Answer:
 MEMORY = Tool(
     "memory",
     "memory",
-    "Remember facts for later conversations: memory for notes of your own, user for the person. "
-    "Only what lasts and is worth it; never secrets. It is told at the start of new conversations.",
+    "Remember facts for later conversations: memory for your own notes, user for facts about the "
+    "user. Only what lasts and matters; never secrets. New conversations start with these facts.",
     {
         "action": {"type": "string", "enum": ["add", "replace", "remove"], "description": "What."},
         "target": {"type": "string", "enum": ["memory", "user"], "description": "Which notes."},

@@ -51,7 +51,7 @@ class ToolParts:
         sandbox_status: Returns which sandbox works on this computer.
         launcher: Prepares the start of a sandboxed command.
         grants: What the user has granted to commands of single sessions.
-        keep_grant: Writes to the settings what is granted for always; None: nothing can be kept.
+        keep_grant: Writes to the settings what is granted permanently; None: nothing can be kept.
     """
 
     home: Path
@@ -169,7 +169,7 @@ def _sandbox(parts: ToolParts, config: Mapping[str, Any], folder: Path) -> Sandb
 
 
 def _texts(config: Mapping[str, Any], name: str, key: str) -> tuple[str, ...]:
-    """Return a list of texts; a single one may stand without a list."""
+    """Return a list of texts; a single one needs no list."""
     section = config.get(name)
     value = section.get(key) if isinstance(section, Mapping) else None
     listed = [value] if isinstance(value, str) else value

@@ -45,14 +45,14 @@ class WorkFolder:
         if self.unconfirmed:
             raise ToolError(
                 "This session was imported and has no working folder yet, so nothing was done. "
-                f"Tell the person: {_CHOOSE}."
+                f"Tell the user: {_CHOOSE}."
             )
         if self.is_default:
             create_default(self.path)
         if not self.path.is_dir():
             raise ToolError(
-                f"The working folder {self.path} is gone, so nothing was done. Tell the person: "
-                f"bring it back, or {_CHOOSE}."
+                f"The working folder {self.path} is gone, so nothing was done. Tell the user: "
+                f"restore it, or {_CHOOSE}."
             )
 
 
@@ -67,7 +67,7 @@ def create_default(folder: Path) -> None:
     except OSError as error:
         raise ToolError(
             f"The working folder {folder} cannot be created ({error.strerror}), so nothing was "
-            f"done. Tell the person: {_CHOOSE}, or set `terminal.cwd`."
+            f"done. Tell the user: {_CHOOSE}, or set `terminal.cwd`."
         ) from error
 
 
@@ -159,13 +159,13 @@ def why_not(folder: Path, homes: Homes) -> str:
         (real in home.parents, f"It contains {wide}"),
         (
             real == hermes or real in hermes.parents or hermes in real.parents,
-            "It holds the files of Hermes: its settings, keys and history.",
+            "It contains the files of Hermes: its settings, keys and history.",
         ),
         (
             not is_grantable(real, homes),
-            "It holds keys, settings of programs, or files of the system.",
+            "It contains keys, settings of programs, or files of the system.",
         ),
-        (not real.is_dir(), "It does not exist, or is no folder."),
+        (not real.is_dir(), "It does not exist, or is not a folder."),
         (
             not os.access(real, os.R_OK | os.W_OK | os.X_OK),
             "You may not read and write there.",

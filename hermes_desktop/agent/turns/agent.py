@@ -229,7 +229,7 @@ class AIAgent:
 
         Returns:
             The result. It has ``failed`` set if the model does not answer, or if the session's row
-            was deleted meanwhile (``error_kind`` is then ``session_gone``).
+            was deleted during the turn (``error_kind`` is then ``session_gone``).
 
         Raises:
             UsageError: The text is blank.
@@ -285,7 +285,7 @@ class AIAgent:
         return result
 
     def _run(self, rounds: ToolRounds) -> AgentResult:
-        """Run the rounds until the turn is over; hints are accepted meanwhile."""
+        """Run the rounds until the turn is over, and accept hints until then."""
         self._steering.begin()
         try:
             reply = rounds.run()
@@ -303,9 +303,9 @@ class AIAgent:
         return ToolTurn(self.session_id, task_id or self.session_id, cancel, undo=undo)
 
     def _finish_undo(self, undo: TurnUndo, rounds: ToolRounds) -> list[str]:
-        """Compare what the turn changed, and return which files run by themselves later.
+        """Compare what the turn changed, and return which files other programs run later.
 
-        If a tool of a stopped turn does not end at once, that is done beside the conversation.
+        If a tool of a stopped turn does not end immediately, that is done in the background.
         """
         if not undo.began:
             return []

@@ -1,4 +1,4 @@
-"""What the model is told about the working folder: in the system prompt, and when it changes."""
+"""Notes for the model about the working folder: in the system prompt, and when it changes."""
 
 import re
 from collections.abc import Iterable, Mapping

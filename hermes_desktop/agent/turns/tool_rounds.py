@@ -102,8 +102,8 @@ SUM_UP = (
 MOST_SENSELESS = 5
 """How many answers in a row may consist of invalid calls only."""
 NO_SENSE = (
-    "Your last tool calls made no sense, one after the other, and no more are done in this turn. "
-    "Say in a few sentences what you wanted to do and what stood in the way."
+    "Your last tool calls were all invalid, so no more are run in this turn. "
+    "Say in a few sentences what you wanted to do and what prevented it."
 )
 
 
@@ -112,7 +112,7 @@ class ToolResult:
     """The result of one call, as it is sent to the model and stored.
 
     Attributes:
-        made_sense: It was a complete call of an existing tool with valid arguments.
+        made_sense: The call was complete and named an existing tool with valid arguments.
     """
 
     call_id: str
@@ -155,7 +155,7 @@ class Tools(Protocol):
     def run(self, calls: Sequence[ToolCall], turn: ToolTurn) -> list[ToolResult]:
         """Run the calls: one result for each call, in their order. Blocking; never raises.
 
-        When the turn is cancelled the results come within a fraction of a second, and say so.
+        When the turn is cancelled, results that say so follow within a fraction of a second.
         """
         ...
 

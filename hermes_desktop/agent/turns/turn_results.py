@@ -1,4 +1,4 @@
-"""The :class:`AgentResult` of a turn, its outcome, and what the next turn has to know of it.
+"""The :class:`AgentResult` of a turn, its outcome, and what the next turn must know about it.
 
 Another process may append to, rewind or rewrite a session between two turns. Therefore every front
 end records the session's mark and compares it before the next turn; the functions here decide which
@@ -109,7 +109,7 @@ def _add_error(result: AgentResult, error: HermesError, kind: str) -> None:
 def seen_after_turn(before: SessionMark | None, written: Sequence[int]) -> SessionMark | None:
     """Return the mark of what an agent has seen: the rows before its turn, and its own rows.
 
-    Rows that another process added meanwhile are not included, so that the next turn reads them.
+    Rows that another process added in between are not included, so that the next turn reads them.
 
     Args:
         before: The mark when the turn began, None when there was no row.

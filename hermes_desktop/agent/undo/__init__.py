@@ -1,1 +1,1 @@
-"""Undo of a turn: what it changes in its folder is kept before, and can be put back."""
+"""Undo of a turn: keeps what the turn changes in its folder, and puts it back."""

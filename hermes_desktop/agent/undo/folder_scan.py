@@ -121,7 +121,7 @@ Entries = dict[str, Entry]
 
 
 def scan(folder: OpenFolder, limits: Limits, given_up: Callable[[], bool]) -> Entries:
-    """Return what is in a folder, without contents. Other file systems in it are left out.
+    """Return the entries of a folder, without contents. Other file systems in it are left out.
 
     A folder inside that cannot be read is an entry of the kind ``other``.
 
@@ -245,7 +245,7 @@ def entry_of(folder: OpenFolder, path: str, *, digest: bool = False) -> Entry | 
         digest: Compute the digest of a file, of any size.
 
     Raises:
-        OSError: A link is on the way to it, or it cannot be read.
+        OSError: Its path contains a link, or it cannot be read.
     """
     try:
         with folder.parent(path) as (descriptor, name):
@@ -268,11 +268,11 @@ def changed_paths(
     Args:
         folder: The folder.
         before: The snapshot, with contents.
-        now: What is there now, without contents.
+        now: The present entries, without contents.
         taken_ns: When the snapshot began, in nanoseconds since the epoch.
 
     Returns:
-        What was there of the paths that differ, without those that are new; and what is there now.
+        The earlier entries of the paths that differ, without new ones; and the present entries.
     """
     old: Entries = {}
     new: dict[str, Entry | None] = {}

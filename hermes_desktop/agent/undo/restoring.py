@@ -32,11 +32,11 @@ class Step:
 
     Attributes:
         folder: The folder that the path is relative to.
-        before: What was there before the turn; None: nothing.
-        after: What the turn left there.
-        now: What is there now.
-        state: ``changed-since``: somebody else changed it after the turn. ``not-kept``: what was
-            there before is not known. ``as-before``: there is nothing to do.
+        before: Its entry before the turn; None: there was none.
+        after: Its entry after the turn.
+        now: Its present entry.
+        state: ``changed-since``: another program or the user changed it after the turn.
+            ``not-kept``: the earlier content is not known. ``as-before``: there is nothing to do.
     """
 
     folder: Path
@@ -61,7 +61,7 @@ class Step:
 
     @property
     def verb(self) -> str:
-        """What was done to it, in one word."""
+        """The change that the turn made, in one word."""
         if self.before is None:
             return "created"
         return "deleted" if self.after is None else "changed"
@@ -74,7 +74,7 @@ class Undo:
     Attributes:
         steps: In the order of their paths.
         not_covered: Why not all changes are known, as sentences.
-        interrupted: A turn was killed: what was changed since then, by whomever, counts as its own.
+        interrupted: A turn was killed: all changes since its beginning count as its own.
     """
 
     records: tuple[TurnRecord, ...]
@@ -89,7 +89,7 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class PutBack:
-    """What was put back.
+    """The result of putting files back.
 
     Attributes:
         done: The steps that were done.
@@ -219,13 +219,13 @@ def put_back(
 ) -> PutBack:
     """Put back what turns changed. Blocking.
 
-    What is there now is kept before it is replaced. The work can be repeated after it was killed:
-    what is as before already is left alone.
+    The present state is kept before it is replaced. The work can be repeated after it was killed:
+    files that are already as before are skipped.
 
     Args:
         store: What is kept.
         undo: The plan; each file is compared with it again.
-        overwrite: Also files that somebody else changed after the turn.
+        overwrite: Also files that another program or the user changed after the turn.
         on_step: Called after each file with how many are done, and with their number.
         cancelled: Checked before each file; ends the work.
     """
@@ -255,7 +255,7 @@ def put_back(
 
 
 def _ordered(steps: Sequence[Step]) -> list[Step]:
-    """Return what was created first, the deepest first; then the rest from the top."""
+    """Return the steps in order: created entries, the deepest first; then the rest from the top."""
     created = [each for each in steps if each.before is None]
     rest = [each for each in steps if each.before is not None]
     return [
@@ -275,7 +275,7 @@ class _Work:
     def put_back(self, step: Step) -> None:
         now = _present(self._opened, step.path)
         if not _is_same(step.now, now):
-            raise OSError(0, "it was changed meanwhile")
+            raise OSError(0, "it has changed in the meantime")
         _keep(self._store, self._opened, step.path, now)
         with self._opened.parent(step.path) as (descriptor, name):
             self._replace(step, now, descriptor, name)
@@ -296,7 +296,9 @@ class _Work:
     def _replace(self, step: Step, now: Entry | None, descriptor: int | None, name: str) -> None:
         before = step.before
         if now is not None and now.kind == "folder" and (not before or before.kind != "folder"):
-            os.rmdir(name, dir_fd=descriptor)  # fails where others put something into it
+            os.rmdir(
+                name, dir_fd=descriptor
+            )  # fails where other programs have put something into it
         elif now is not None and (not before or before.kind != now.kind):
             os.unlink(name, dir_fd=descriptor)
         if before is None:
@@ -314,7 +316,7 @@ class _Work:
 
 
 def _keep(store: UndoStore, opened: OpenFolder, path: str, now: Entry | None) -> Entry | None:
-    """Return what is there, with its content as far as it can be kept."""
+    """Return the present entry, with its content as far as it can be kept."""
     if now is None or now.kind != "file" or (now.content and store.contents.has(now.content)):
         return now
     return keep_file(opened, path, replace(now, content=""), store.contents)
@@ -325,7 +327,7 @@ def keep_present(store: UndoStore, undo: Undo) -> tuple[TurnRecord, ...]:
 
     Returns:
         A record for each folder, as if the undo were a turn: what is there now is its ``before``,
-        and what is put back its ``after``. Undoing it takes the undo back.
+        and what is put back its ``after``. Undoing it reverts the undo.
     """
     records: list[TurnRecord] = []
     for folder in dict.fromkeys(each.folder for each in undo.steps):

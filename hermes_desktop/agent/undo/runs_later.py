@@ -1,4 +1,4 @@
-"""Files that other programs run, or obey, by themselves later: found among changed files."""
+"""Detection of changed files that other programs later run, or obey, automatically."""
 
 import json
 import re
@@ -48,7 +48,7 @@ _RUN_BY_NPM = ("scripts", "bin", "husky", "lint-staged", "simple-git-hooks")
 
 @dataclass(frozen=True, slots=True)
 class RunsLater:
-    """A changed file that runs by itself later.
+    """A changed file that another program runs automatically later.
 
     Attributes:
         path: Relative to the folder.
@@ -65,7 +65,7 @@ def runs_later(
     text_before: Callable[[Entry], str],
     text_now: Callable[[str], str],
 ) -> tuple[RunsLater, ...]:
-    """Return the new or changed files that run by themselves later.
+    """Return the new or changed files that other programs run automatically later.
 
     Args:
         before: The changed files as they were.
@@ -98,19 +98,19 @@ def runs_later_note(found: Sequence[RunsLater], session_id: str) -> str:
     more = len(found) - len(named)
     listed = ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
     return (
-        f"This turn changed files that run by themselves later: {listed}. Review them. To revert "
+        f"This turn changed files that run automatically later: {listed}. Review them. To revert "
         f"one: `hermes-desktop sessions undo {session_id} --file PATH`"
     )
 
 
 def _shown(path: str) -> str:
-    """Return a name that the assistant may have chosen, without what is not visible."""
+    """Return a name that the assistant may have chosen, without invisible characters."""
     text = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in path)
     return text if len(text) <= _MOST_CHARACTERS else f"…{text[-_MOST_CHARACTERS:]}"
 
 
 def run_by(path: str) -> str:
-    """Return what runs a file by itself, "" for none.
+    """Return what runs a file automatically, "" for none.
 
     Args:
         path: Relative to the working folder.

@@ -1,4 +1,4 @@
-"""Records of turns: what was in the folder before, and what the turn made of it; on the disk."""
+"""Records of turns on the disk: the content of the folder before and after each turn."""
 
 import json
 import secrets

@@ -1,4 +1,4 @@
-"""Records of undos, on the disk: what an undo replaced, so that it can be taken back."""
+"""Records of undos on the disk: what an undo replaced, so that it can be reverted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,10 +21,10 @@ class UndoRecord:
     Attributes:
         id: Its name; later undos have greater ones.
         session_id: The session.
-        message_id: The row of the first message that was taken back; 0: none was.
-        folders: What was in each folder, as the ``before`` of a turn; its ``after`` is what was put
-            back.
-        rows: The rows of the messages that were taken back.
+        message_id: The row of the first message that was undone; 0: none was.
+        folders: The entries of each folder, as the ``before`` of a turn; its ``after`` is what was
+            put back.
+        rows: The rows of the messages that were undone.
         turns: The records of the undone turns, and their states before.
         finished: The undo was not killed or cancelled.
     """
@@ -46,7 +46,7 @@ def undo_records(folder: Path) -> RecordFiles[UndoRecord]:
 def begin_undo(records: RecordFiles[UndoRecord], record: UndoRecord) -> UndoRecord:
     """Store the record of an undo, joined with an unfinished one of the same messages.
 
-    Restoring what it replaced then includes what was replaced before the program was killed.
+    So a redo also restores what was replaced before the program was killed.
 
     Raises:
         OSError: It cannot be written; nothing may be replaced then.
@@ -67,7 +67,7 @@ def begin_undo(records: RecordFiles[UndoRecord], record: UndoRecord) -> UndoReco
 
 
 def _joined(earlier: UndoRecord, later: UndoRecord) -> UndoRecord:
-    """Return the later record with what the earlier one had replaced before."""
+    """Return the later record, extended by what the earlier one had replaced."""
     folders = {each.folder: each for each in earlier.folders}
     for each in later.folders:
         old = folders.get(each.folder)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "--continue", "-c", "latest", is_flag=True, help="Continue the latest command-line session."
 )
 @click.option(
-    "--now", is_flag=True, help="Send at once, even if hermes is replying in the session."
+    "--now", is_flag=True, help="Send immediately, even if hermes is replying in the session."
 )
 @with_home
 def chat(*, query: str, resume: str | None, latest: bool, now: bool, paths: "HermesPaths") -> int:
@@ -43,7 +43,7 @@ def chat(*, query: str, resume: str | None, latest: bool, now: bool, paths: "Her
     as "sessions undo" does.
 
     You are asked at the terminal before the assistant does anything that may do harm. Without a
-    terminal, such actions are denied and the assistant is told so.
+    terminal, such actions are denied, and the assistant is informed.
     """
     if resume is not None and latest:
         raise click.UsageError("Use either --resume or --continue, not both.")

@@ -284,7 +284,7 @@ class ReplyPrinter:
     """A writer of a reply's pieces as they arrive, sanitized.
 
     Text sometimes turns out to be thinking only after it has arrived. Output to a file or a program
-    cannot be taken back, so the first second of a reply is held back there.
+    cannot be withdrawn, so the first second of a reply is held back there.
 
     Attributes:
         reader_left: Set when the reader of standard output has closed it.
@@ -410,7 +410,9 @@ class WaitStatusLine:
         left = f"{minutes}:{seconds:02}"
         if turn.who != self._told:
             self._told = turn.who
-            self._line.say(f"Waiting up to {left} min: {turn}. {_STOP} Use --now to send at once.")
+            self._line.say(
+                f"Waiting up to {left} min: {turn}. {_STOP} Use --now to send immediately."
+            )
         if output.is_error_terminal():
             self._line.rewrite(f"{left} left ")
 

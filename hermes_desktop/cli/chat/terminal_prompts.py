@@ -204,7 +204,7 @@ class _Question:
         self._requests.answer(self.request_id, line, BY)
 
     def end_of_input(self) -> None:
-        self._requests.close()  # the assistant receives "nobody is there any more"
+        self._requests.close()  # the assistant learns that the user cannot be reached
 
     def settled(self, answer: UserAnswer) -> None:
         if answer.reason == "timeout":

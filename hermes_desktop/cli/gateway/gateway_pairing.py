@@ -35,8 +35,8 @@ _SHORTEST_BEGINNING = 4
 def pairing() -> None:
     """Manage who can write to the bots of this home.
 
-    A stranger who writes to a bot receives a code that is valid for an hour. Once that person has
-    told you the code, admit them with `approve`. `hermes pairing` uses the same list.
+    A stranger who writes to a bot receives a code that is valid for an hour. Once you have the
+    code from them, admit them with `approve`. `hermes pairing` uses the same list.
     """
 
 
@@ -47,7 +47,7 @@ def list_people(*, as_json: bool, paths: "HermesPaths") -> None:
     """List pairing requests and approved users.
 
     In a pipe: waiting or approved, platform, user ID, time, request ID, name. The code itself is
-    known only to the person who received it.
+    known only to the sender who received it.
     """
     store = _store(paths)
     waiting, approved = store.pending(), store.approved()
@@ -66,9 +66,9 @@ def list_people(*, as_json: bool, paths: "HermesPaths") -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the approved user as a JSON array.")
 @with_home
 def approve(*, platform: str, code: str, as_json: bool, paths: "HermesPaths") -> None:
-    """Approve a person, by code or request ID.
+    """Approve a sender, by code or request ID.
 
-    The code is the one that the person received; `pairing list` shows request IDs. After five
+    The code is the one that the sender received; `pairing list` shows request IDs. After five
     wrong codes, no code is accepted for an hour.
     """
     store, platform = _store(paths), _platform(platform)
@@ -91,8 +91,8 @@ def approve(*, platform: str, code: str, as_json: bool, paths: "HermesPaths") ->
 def deny(*, platform: str, person: str, consent: Consent, paths: "HermesPaths") -> None:
     """Reject a pairing request.
 
-    Name it by its ID, the beginning of its ID, or the user's ID. The person is not notified, and
-    may ask again after ten minutes.
+    Name it by its ID, the beginning of its ID, or the user's ID. The sender is not notified, and
+    can request access again after ten minutes.
     """
     store, platform = _store(paths), _platform(platform)
     wanted = output.without_surrogates(person).strip()

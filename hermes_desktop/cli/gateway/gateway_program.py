@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ENDED_AS_ASKED, FAILED = 0, 1
 _NO_PLATFORM = (
     "No platform is set up yet, so no messages can arrive. For Telegram, run "
-    "`hermes-desktop secrets set TELEGRAM_BOT_TOKEN`; the bot connects at once."
+    "`hermes-desktop secrets set TELEGRAM_BOT_TOKEN`; the bot connects immediately."
 )
 _SERVING = frozenset({"running", "working", "degraded"})
 _NOT_HOSTING = frozenset({"stopped", "attached"})
@@ -103,7 +103,7 @@ class GatewayProgram:
                 progress.clear()
 
     def ask_to_end(self) -> None:
-        """Ask for the end; a second call interrupts running replies."""
+        """Request the end; a second call interrupts running replies."""
         self._asked += 1
         if self._asked == 1:
             self._deadline.arm(self._drain_s + EXIT_SLACK_S)

@@ -58,7 +58,7 @@ def _preview(facts: GatewayFacts) -> str:
 
 
 def _stop(paths: "HermesPaths", facts: GatewayFacts, gateway: "ForeignGateway") -> None:
-    """Ask and wait on a thread, so that Ctrl-C and the elapsed seconds work meanwhile.
+    """Request the stop and wait on a thread, so that Ctrl-C works and the seconds are shown.
 
     Raises:
         HermesError: The request could not be sent, or it does not stop.

@@ -208,7 +208,7 @@ def _report(plan: "BulkPlan", consent: Consent, sentence: str, done: int) -> Non
         return
     output.write(sentence + "\n")
     if done != len(plan.candidates):
-        output.say(f"Note: {counted(done, 'session')} in fact; the others have changed since.")
+        output.say(f"Note: only {counted(done, 'session')}; the others have changed since.")
 
 
 def _spared_lines(plan: "BulkPlan") -> str:

@@ -167,7 +167,7 @@ def _subject(arguments: Any) -> str:
 def _tool_result(message: Message) -> str:
     """Return the first lines of a tool result; ``--json`` has it all.
 
-    Messages the user sent meanwhile are stored with the result, and are shown whole.
+    Messages the user sent during the call are stored with the result, and are shown in full.
     """
     from hermes_desktop.core.text.stored_text import split_hints
 
@@ -177,7 +177,7 @@ def _tool_result(message: Message) -> str:
     if len(lines) > TOOL_LINES:
         shown.append(f"    … {_counted(len(lines) - TOOL_LINES, 'more line')}")
     if said:
-        shown += [f"    You said meanwhile: {line}" for line in neutralise(said).split("\n")]
+        shown += [f"    You said in the meantime: {line}" for line in neutralise(said).split("\n")]
     return "\n".join(shown) + "\n"
 
 

@@ -59,9 +59,9 @@ def undo(  # noqa: PLR0913 - its options
 ) -> None:
     """Undo the last turn of a session, files included.
 
-    The difference is shown first: lines with - are there now, lines with + are restored. Files that
+    The difference is shown first: lines with - are removed, lines with + are restored. Files that
     were changed after the turn are left as they are, unless --overwrite is given. What a turn
-    changes is kept for 14 days, in the session's folder only. To take an undo back, use redo.
+    changes is kept for 14 days, in the session's folder only. To revert an undo, use redo.
     """
     choice = (overwrite, files_only, only)
     undo_turns(paths, output.without_surrogates(session), turns, consent, choice)

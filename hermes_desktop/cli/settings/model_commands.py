@@ -42,8 +42,8 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print a JSON array
 def models() -> None:
     """Show the model in use, find model servers, test a model.
 
-    Which one answers is a setting: `hermes-desktop config set model.default NAME`, and
-    model.provider or model.base_url beside it.
+    To choose the model, use `hermes-desktop config set model.default NAME`, with model.provider or
+    model.base_url if needed.
     """
 
 
@@ -54,8 +54,8 @@ def models() -> None:
 def list_models(*, everything: bool, as_json: bool, paths: "HermesPaths") -> None:
     """Show the model in use and list providers.
 
-    Models that stand by are named, too; providers are those that could be chosen. In a pipe:
-    provider, standing (key, no key needed, no key, switched off), address.
+    Lists the fallback models, too, and the providers that you can choose. In a pipe: provider,
+    state (key, no key needed, no key, switched off), address.
     """
 
     async def look(
@@ -87,9 +87,9 @@ def list_models(*, everything: bool, as_json: bool, paths: "HermesPaths") -> Non
 def local(*, ports: tuple[int, ...], as_json: bool, paths: "HermesPaths") -> None:
     """Find model servers on this machine.
 
-    Knows Ollama, LM Studio, llama.cpp and vLLM. Looks at their usual ports on 127.0.0.1, for a
-    second; nothing else is asked, and no key is sent. In a pipe: address, model, context length,
-    remarks.
+    Finds Ollama, LM Studio, llama.cpp and vLLM. Checks their usual ports on 127.0.0.1, for a
+    second; nothing else is contacted, and no key is sent. In a pipe: address, model, context
+    length, remarks.
     """
     from hermes_desktop.services.agents.model_servers import USUAL_PORTS
 
@@ -126,9 +126,9 @@ def test(
 ) -> None:
     """Ask a model one short question.
 
-    Without a name, the model of the settings is asked. The key is the one that belongs to the
-    address: from the environment, the keyring, .env or config.yaml. The question costs what a few
-    words cost there.
+    Without a name, the model in the settings is used. The key is the one that belongs to the
+    address: from the environment, the keyring, .env or config.yaml. The provider charges for a few
+    words.
     """
     given = {"model": model, "provider": provider, "base_url": base_url}
     chosen = {name: output.without_surrogates(value) for name, value in given.items() if value}

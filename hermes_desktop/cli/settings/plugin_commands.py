@@ -31,9 +31,9 @@ _WITH_RIGHTS = (
 def plugins() -> None:
     """List plugins and hooks, and choose which of them run.
 
-    Plugins lie in `plugins` of the home, event hooks in `hooks`, shell hooks stand under `hooks:`
-    in config.yaml; packages that offer plugins are found, too. None of them runs before it is
-    enabled, and one that was changed since does not run until it is enabled again.
+    Plugins are in the folder `plugins` of the home, event hooks in `hooks`, and shell hooks under
+    `hooks:` in config.yaml; installed packages can also provide plugins. None of them runs before
+    you enable it, and one that was changed since does not run until you enable it again.
     """
 
 
@@ -43,7 +43,7 @@ def plugins() -> None:
 def list_plugins(*, as_json: bool, paths: "HermesPaths") -> None:
     """List plugins and hooks without running them.
 
-    In a pipe: name, standing (enabled, not enabled, changed, not usable), version, about.
+    In a pipe: name, state (enabled, not enabled, changed, not usable), version, description.
     """
     survey = _survey(paths).look()
     if as_json:
@@ -63,8 +63,8 @@ def list_plugins(*, as_json: bool, paths: "HermesPaths") -> None:
 def enable(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
     """Enable a plugin or hook from the next start on.
 
-    Shows what would be run: where it lies, its files, what it says that it hears of. That is what
-    is agreed to; if any of it changes, it does not run until it is enabled again.
+    Shows what would run: its location, its files and the events that it declares. If any of these
+    change, it does not run until you enable it again.
     """
     survey = _survey(paths)
     entry = survey.find(output.without_surrogates(name))
@@ -109,7 +109,7 @@ def _preview(entry: "PluginEntry") -> str:
     if entry.author:
         lines.append(f"  by {entry.author}")
     lines.append(f"  {'Command' if entry.kind == 'shell' else 'Path'}: {entry.path}")
-    lines.append(f"  Events: {', '.join(entry.hooks) or 'it does not say'}")
+    lines.append(f"  Events: {', '.join(entry.hooks) or 'not declared'}")
     if entry.reason:
         lines.append(f"  {entry.reason}")
     lines.append(f"  {counted(len(entry.files), 'file')}:")

@@ -72,9 +72,9 @@ _WAITING = "Waiting for the keyring; it may ask for its password…"
 def secrets() -> None:
     """Manage tokens and keys in the system keyring.
 
-    What counts is the first of: environment, keyring, plain file (`set --plain`), .env,
-    config.yaml, gateway.json. `hermes` itself knows no keyring; its own commands look in the
-    environment and in .env.
+    The first place that has a secret takes precedence: environment, keyring, plain file (`set
+    --plain`), .env, config.yaml, gateway.json. `hermes` itself does not use the keyring; its own
+    commands read the environment and .env.
     """
 
 
@@ -112,10 +112,10 @@ def set_secret(
 ) -> None:
     """Store a secret in the keyring.
 
-    The value is asked for without being shown, or read from standard input; it never stands on
-    the command line, where every program of yours could see it. A token that its platform does not
-    take is not kept, and the one before stays. Should the keyring not work, nothing is kept
-    anywhere else.
+    You are prompted for the value without echo, or it is read from standard input; it is never
+    passed on the command line, where all your programs could see it. A token that its platform
+    rejects is not stored, and the previous one stays. If the keyring does not work, the value is
+    not stored anywhere else.
     """
     from hermes_desktop.services.secrets.secret_checks import checked_name
     from hermes_desktop.services.secrets.secrets_repository import note_on_hermes
@@ -167,7 +167,7 @@ def move(*, name: str, back: bool, consent: Consent, paths: "HermesPaths") -> No
     note = NOT_FOUND_BY_HERMES.format(name=view.name)
     act, froms = (repository.move_back, _OURS) if back else (repository.move, _MOVED)
     if not any(place.where in froms for place in view.places):
-        act(view.name)  # raises that it is not there
+        act(view.name)  # raises an error: it is not stored there
     if back:
         preview = (
             f"{view.name} will be moved from the keyring to .env, where programs can read it.\n"
@@ -199,14 +199,14 @@ def move(*, name: str, back: bool, consent: Consent, paths: "HermesPaths") -> No
 def remove(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
     """Permanently remove a secret from the keyring.
 
-    One that was stored with `secrets set --plain` is removed from that file. Values in .env and
-    config.yaml stay.
+    A secret that was stored with `secrets set --plain` is removed from that file. Values in .env
+    and config.yaml stay.
     """
     repository = _repository(paths)
     view = repository.find(output.without_surrogates(name))
     left = [place for place in view.places if place.where not in _OURS]
     if len(left) == len(view.places):
-        repository.remove(view.name)  # raises that it is not kept here
+        repository.remove(view.name)  # raises an error: it is not stored here
     then = (
         f"{_words(left[0], show_end=False)} is then used" if left else "it is then stored nowhere"
     )
@@ -225,7 +225,7 @@ def remove(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
 def check(*, paths: "HermesPaths") -> None:
     """Check whether the keyring works.
 
-    Something is kept in it and taken out again.
+    Stores a value in it, reads it back and removes it.
     """
     from hermes_desktop.settings.secrets import SecretStoreError
 

@@ -119,7 +119,7 @@ def config() -> None:
     """Show and change settings without a text editor.
 
     config.yaml is changed value by value: comments, order and everything else in it stay, and the
-    five versions before are kept. Secrets are another matter: see `hermes-desktop secrets`.
+    last five versions are kept. For secrets, see `hermes-desktop secrets`.
     """
 
 
@@ -133,8 +133,8 @@ def list_settings(
 ) -> None:
     """List settings with their values and sources.
 
-    WORDS are looked for in names, labels and explanations. Keys of config.yaml that are no setting
-    of this program are listed at the end, with their lines; they are only shown.
+    WORDS are searched for in names, labels and explanations. Keys of config.yaml that are not
+    settings of this program are listed at the end, with their lines; they are only shown.
     """
     repository = _repository(paths)
     views = [
@@ -176,7 +176,7 @@ def get(*, key: str, as_json: bool, paths: "HermesPaths") -> None:
 def explain(*, key: str, paths: "HermesPaths") -> None:
     """Show what a setting does and which values it accepts.
 
-    Also what a change brings with it, and when it counts.
+    Also shows the consequences of a change, and when it takes effect.
     """
     view = _repository(paths).find(output.without_surrogates(key))
     output.write("".join(output.one_line(line) + "\n" for line in explanation(view)))
@@ -193,7 +193,7 @@ def reference() -> None:
 @config.command("sandbox")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with one object.")
 def sandbox(*, as_json: bool) -> None:
-    """Show how firmly commands can be held on this computer.
+    """Show which sandbox for commands works on this computer.
 
     A: a closed sandbox; B: a partial one; C: none. Below A, the exact error is shown, and what you
     can do about it. Runs a short command at each level.
@@ -223,10 +223,7 @@ def set_value(
 ) -> None:
     """Change settings; if one value is not valid, nothing is changed.
 
-    If one value makes no sense, nothing is written.
-
-    Lists are given with commas between their entries. A value that begins with a dash stands
-    behind `--`.
+    Separate the entries of a list with commas. Put a value that begins with a dash after `--`.
     """
     from hermes_desktop.services.settings.settings_repository import Change, find_option
 
@@ -293,8 +290,8 @@ def diff(*, version: str, paths: "HermesPaths") -> None:
 def restore(*, version: str, consent: Consent, paths: "HermesPaths") -> None:
     """Restore an earlier version of config.yaml.
 
-    VERSION is a number or a name from `config versions`; without one, the latest. What stands
-    there now becomes a version, too.
+    VERSION is a number or a name from `config versions`; without one, the latest. The current
+    content becomes a version, too.
     """
     repository = _repository(paths)
     found = repository.config.find_version(output.without_surrogates(version))

@@ -125,7 +125,7 @@ class WorkerThreads:
 
     Args:
         name: Prefix of the threads' names, as the architecture page lists them.
-        size: How many calls may run at once; threads are started when first needed.
+        size: How many calls may run concurrently; threads are started when first needed.
     """
 
     def __init__(self, name: str, *, size: int = 1) -> None:

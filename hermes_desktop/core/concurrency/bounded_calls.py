@@ -74,4 +74,4 @@ class BoundedCalls:
     def _ended(self, task: "asyncio.Task[Any]") -> None:
         self._abandoned.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            log.info("%s failed after it was given up: %s", task.get_name(), task.exception())
+            log.info("%s failed after it was abandoned: %s", task.get_name(), task.exception())

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 
 class WaitAbandonedError(Exception):
-    """The wait for a key was given up."""
+    """The wait for a key was abandoned."""
 
 
 class KeyedLocks:

@@ -31,7 +31,7 @@ class PendingCall(Generic[T]):
     def _run(self) -> None:
         try:
             self._result.append(self._call())
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
             self._error = error
         finally:
             self._over.set()

@@ -74,7 +74,7 @@ _OLD_S = 60.0
 def write_text_atomic(path: Path, text: str, *, mode: int = 0o600) -> None:
     """Replace a file's content in one step.
 
-    The bytes are written to a temporary file beside the target, flushed to the disk and renamed
+    The bytes are written to a temporary file next to the target, flushed to the disk and renamed
     over the target. An existing file keeps its mode; a symbolic link still points at its target.
 
     Args:

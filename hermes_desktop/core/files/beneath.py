@@ -1,8 +1,8 @@
 """Files beneath a folder, opened without following symbolic links.
 
 Resolving a path and opening it afterwards leaves a moment in which another program can replace a
-folder on the way by a link. Here the kernel resolves and opens in one step (``openat2``), or each
-folder on the way is opened by itself.
+folder of the path by a link. Here the kernel resolves and opens in one step (``openat2``), or each
+folder of the path is opened separately.
 """
 
 import contextlib
@@ -38,9 +38,9 @@ _OpenCall = Callable[[int, str, int, int], int]
 
 
 class OpenFolder:
-    """A folder that stays the same one, whatever is renamed meanwhile. Close it after use.
+    """A handle of a folder that stays valid if the folder is renamed. Close it after use.
 
-    Paths are relative and have no ``..``. A symbolic link on the way is an error (``ELOOP`` or
+    Paths are relative and have no ``..``. A symbolic link in the path is an error (``ELOOP`` or
     ``ENOTDIR``). On systems without folder descriptors (Windows) paths are joined instead.
 
     Args:

@@ -17,7 +17,7 @@ class OutsideLinks:
     Attributes:
         count: How many files have names outside the folder.
         names: Some of them, relative to the folder.
-        complete: Everything was looked at.
+        complete: The search covered every entry.
     """
 
     count: int = 0
@@ -40,7 +40,7 @@ def outside_links(
     Args:
         folder: The folder.
         given_up: Ends the search; what was found until then is incomplete.
-        most: How many entries are looked at.
+        most: The maximum number of entries to check.
     """
     found: dict[tuple[int, int], _Linked] = {}
     waiting, looked, complete = [folder], 0, True

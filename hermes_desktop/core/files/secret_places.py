@@ -1,4 +1,4 @@
-"""Where secrets are kept, and what starts by itself: the one list of such places.
+"""The list of files and folders that contain secrets or start programs automatically.
 
 The sandbox hides them, file tools and the rules on commands ask before they touch them, and what
 our own stores hold is removed from texts. Pure: nothing here looks at a disk.
@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 OWN_STORES = (".env", "auth.json", "shared/nous_auth.json", ".anthropic_oauth.json")
 """Files below a Hermes home whose values are secrets."""
 OWN_NAMES = ("config.yaml", "auth.json", ".env", "gateway.json", "state.db", "desktop.db")
-"""Names of files in a Hermes home that may hold secrets, or what was said."""
+"""Names of files in a Hermes home that may contain secrets or conversations."""
 NEVER_OPENED = (
     *(".env", "auth.json", "auth.lock", "state.db", "desktop.db", ".anthropic_oauth"),
     "nous_auth.json",
@@ -46,7 +46,7 @@ STARTS_IN_HOME = (
     *(".config/plasma-workspace", ".local/share/dbus-1", ".local/share/applications"),
     *(".local/share/systemd", ".local/share/nautilus", ".local/bin", *SHELL_FILES),
 )
-"""Files and folders below a user's home that start something by themselves, or are obeyed."""
+"""Files and folders below a user's home that start programs or configure them."""
 KEPT_IN_ETC = (
     *("shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "krb5.keytab"),
     *("ssh/ssh_host_rsa_key", "ssh/ssh_host_ecdsa_key", "ssh/ssh_host_ed25519_key"),
@@ -81,7 +81,7 @@ _TYPICAL = (
     *("auth.json", "state.db", ".git-credentials"),
 )
 MENTIONED = r"(\.env\b|id_rsa|credentials|\.netrc|\.pgpass)"
-"""A pattern for the best known of these names, within text for people."""
+"""A pattern for the best known of these names, within text for the user."""
 
 
 def hidden_in_home() -> tuple[str, ...]:
@@ -90,7 +90,7 @@ def hidden_in_home() -> tuple[str, ...]:
 
 
 def keeps_secrets(path: str, user_home: str) -> bool:
-    """Return whether a path, absolute and without ``..``, leads to where secrets are kept.
+    """Return whether a path, absolute and without ``..``, leads to secrets.
 
     Args:
         path: The path.
@@ -102,7 +102,7 @@ def keeps_secrets(path: str, user_home: str) -> bool:
 
 
 def starts_by_itself(path: str, user_home: str) -> bool:
-    """Return whether what is written to a path runs, or is obeyed, without anyone asking.
+    """Return whether other programs run or obey a file at a path automatically.
 
     Args:
         path: The path, absolute and without ``..``.

@@ -77,7 +77,7 @@ def run_bounded(  # noqa: PLR0913 - the bounds
 ) -> Ended:
     """Run a program and wait for it to end. Blocks; may be called from any thread.
 
-    It gets a session of its own. Everything it started is killed when it has ended or timed out,
+    It gets a separate session. Everything it started is killed when it has ended or timed out,
     including processes that left that session
     (:mod:`~hermes_desktop.core.processes.process_tree`).
 
@@ -96,7 +96,7 @@ def run_bounded(  # noqa: PLR0913 - the bounds
         OSError: It cannot be started.
     """
     mark = process_tree.new_mark()
-    process = subprocess.Popen(  # noqa: S603 - the person said which; nobody else may
+    process = subprocess.Popen(  # noqa: S603 - only the user chooses the command
         command,
         shell=isinstance(command, str),
         stdin=subprocess.PIPE,

@@ -177,7 +177,7 @@ class PairingStore:
                 raise NotFoundError(
                     "This code is not valid.",
                     f"No {platform} request of the last hour has it.",
-                    "Compare it with the code that the person received, or ask them to "
+                    "Compare it with the code that the sender received, or ask them to "
                     "request a new one.",
                 )
             return self._let_in(request)

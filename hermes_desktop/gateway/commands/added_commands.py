@@ -88,7 +88,7 @@ def _reply(found: AddedCommand, args: str, gone: threading.Event) -> str:
     try:
         return found.run(args, gone.is_set)[:MOST_CHARACTERS]
     except TimeoutError:
-        log.error("%s took longer than %g s", name, COMMAND_S)  # noqa: TRY400 - no bug of ours
+        log.error("%s took longer than %g s", name, COMMAND_S)  # noqa: TRY400 - not our bug
         return f"{name} took longer than {COMMAND_S:g} seconds and was abandoned."
     except BaseException:  # third-party code, which may call sys.exit(), too
         log.warning("%s failed", name, exc_info=True)
@@ -103,7 +103,7 @@ async def _on_thread(call: Callable[[], str], name: str) -> str:
     def work() -> None:
         try:
             future.set_result(call())
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
             future.set_exception(error)
 
     PendingCall(work, f"added-command {name}")

@@ -200,7 +200,9 @@ class CommandDispatch:
             typed = TypedCommand(wanted.strip().lstrip("/").lower(), str(args), typed.prefix)
             other = self._command(typed.name)
             if other is None:
-                log.warning("A hook made %s into %s, which is no command", command.name, wanted)
+                log.warning(
+                    "A hook replaced %s by %s, which is not a command", command.name, wanted
+                )
                 return command, typed, _unknown(typed)
             return other, typed, self._refusal(other, source, session_key, typed.prefix)
         return command, typed, None

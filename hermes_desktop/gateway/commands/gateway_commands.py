@@ -123,7 +123,7 @@ class RunnerHost:
 
     @contextlib.asynccontextmanager
     async def alone_in(self, session_id: str) -> AsyncIterator[None]:
-        """Keep turns, including those of other chats, out of a session meanwhile."""
+        """Keep turns, including those of other chats, out of a session for the block."""
         leases = self._runner.state.turn_leases
         if leases.is_held(session_id):
             raise BusyError(
@@ -267,7 +267,7 @@ class RunnerHost:
         return self._runner.parts.background.work(None if everywhere else self._key)
 
     async def stop_work(self, name: str, *, everywhere: bool) -> bool:
-        """End a reply or a task for good."""
+        """End a reply or a task; it is not resumed."""
         session_key = None if everywhere else self._key
         return await self._runner.parts.background.stop_work(name, session_key)
 

@@ -121,7 +121,7 @@ def _people(platform: Platform) -> Iterator[Option]:
     yield Option(
         key=f"{name}.allow_from",
         title=f"{title_of(platform)}: people",
-        help="Ids of people who can write; * means everyone. People named in "
+        help="IDs of people who can write; * means everyone. People named in "
         f"{variable(name, 'ALLOWED_USERS')} or approved by pairing can write, too.",
         section=_PEOPLE,
         kind="texts",
@@ -206,15 +206,15 @@ TELEGRAM_OPTIONS: tuple[Option, ...] = (
     _telegram(
         "free_response_chats",
         "groups where every message is answered",
-        "Ids of groups where every message is answered; * means all. They are answered even if "
+        "IDs of groups where every message is answered; * means all. They are answered even if "
         "the setting above is on. The list free_response_channels in the file is added to them.",
         variable="TELEGRAM_FREE_RESPONSE_CHATS",
     ),
     _telegram(
         "allowed_chats",
         "only these groups",
-        "Ids of the groups to serve. Without any, all groups where an authorized person writes "
-        "are served. Direct messages are not affected.",
+        "IDs of the groups to serve. If empty, all groups where an authorized user writes are "
+        "served. Direct messages are not affected.",
         variable="TELEGRAM_ALLOWED_CHATS",
         consequence="Messages in all other groups are ignored silently.",
     ),
@@ -227,7 +227,7 @@ TELEGRAM_OPTIONS: tuple[Option, ...] = (
     _telegram(
         "group_allowed_chats",
         "groups where everyone can write",
-        "Ids of groups whose members need no approval; * means all. Those in "
+        "IDs of groups whose members need no approval; * means all. Those in "
         "TELEGRAM_GROUP_ALLOWED_CHATS are added to them.",
         effect=Effect.LIVE,
         consequence="Anyone in such a group can use the assistant with all its tools.",

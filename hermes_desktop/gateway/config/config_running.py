@@ -157,7 +157,7 @@ class RunningSettings:
 def read_running_settings(data: Mapping[str, Any], lookup: Lookup) -> RunningSettings:
     """Read the settings from config.yaml and, where a key is missing, from variables.
 
-    A number that is greater than the window accepts is used all the same.
+    A number that is greater than the window accepts is used nevertheless.
 
     Args:
         data: config.yaml as read.
@@ -174,7 +174,7 @@ def read_running_settings(data: Mapping[str, Any], lookup: Lookup) -> RunningSet
 
 
 def _read(value: object, option: Option) -> Any:
-    """Return a value as its setting needs it; the default for one that makes no sense."""
+    """Return a value as its setting needs it; the default for an invalid one."""
     default: Any = option.default
     if option.kind == "yes_no":
         return as_bool(value, default=default)

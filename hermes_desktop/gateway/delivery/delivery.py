@@ -61,7 +61,7 @@ async def send(adapter: PlatformAdapter, chat_id: str, text: str) -> SendResult:
         return SendResult(success=True)
     result = await send_once(adapter, chat_id, text)
     if not result.success:
-        log.warning("%s did not take a text: %s", adapter.platform.value, result.error)
+        log.warning("%s did not accept a message: %s", adapter.platform.value, result.error)
     return result
 
 
@@ -233,7 +233,7 @@ class Deliverer:
 
     async def _bring(self, reply: Reply, name: str | None) -> SendResult:
         if await self._is_dead(reply):
-            result = failed("the chat is closed to us", "forbidden")
+            result = failed("the bot may not write to the chat", "forbidden")
             await self._give_up(name, reply, result.error or "")
             return result
         connection = self._connections[reply.platform]
@@ -257,16 +257,16 @@ class Deliverer:
         if result.success:
             await self._note_state(name, "delivered")
             return
-        log.warning("%s did not take a text: %s", reply.platform.value, result.error)
+        log.warning("%s did not accept a message: %s", reply.platform.value, result.error)
         if name is None or means_unreachable(result.error_kind):
-            await self._give_up(name, reply, result.error or "it was not taken")
+            await self._give_up(name, reply, result.error or "it was not accepted")
             return
         surely_not_there = result.retryable and not reply.maybe_twice
         await self._note_state(name, "pending" if surely_not_there else "failed", result.error)
         if self._adapter_of(reply.platform) is None or self._closed:
             return
         if surely_not_there and self._connections[reply.platform] != connection:
-            # It connected anew while this reply was on its way, and so passed it over.
+            # It reconnected while this reply was being sent, and so skipped it.
             self._later.start(self._deliver_owed(reply.platform), name="owed replies")
         else:
             self._try_later(reply.platform, result.retry_after)

@@ -2,7 +2,7 @@
 
 A reply is recorded before it is sent, and each step is recorded before it starts: after a crash at
 any point, the next start knows whether a reply was not sent, may have arrived, or arrived. A reply
-that cannot be recorded is sent all the same.
+that cannot be recorded is sent nevertheless.
 """
 
 import json

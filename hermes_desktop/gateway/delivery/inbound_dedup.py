@@ -99,7 +99,7 @@ class Inbox:
         if source is None or event.internal:
             return Ticket(event, session_key)
         if not self._is_new(event, source):
-            log.info("A message of %s was brought again", source.platform.value)
+            log.info("A message of %s was delivered twice", source.platform.value)
             return None
         if self._store is None:
             return Ticket(event, session_key)
@@ -109,7 +109,7 @@ class Inbox:
             lambda: store.receive(address, event.message_id, session_key, _to_json(event))
         )
         if known and row_id is None:
-            log.info("A message of %s was brought again", source.platform.value)
+            log.info("A message of %s was delivered twice", source.platform.value)
             return None
         if row_id is not None:
             self._open.add(row_id)

@@ -18,7 +18,7 @@ MAX_BOOTS = 3
 PROMPT = "[Continued after a restart]"
 NOTE = (
     "[Note: your last answer in this conversation was cut off by a restart of the program. "
-    "Go on with the last request. Do not repeat what is done already.]"
+    "Continue with the last request. Do not repeat what is done already.]"
 )
 _NOTE_FOR_OLDER = (
     "[Note: the program was restarted before the message that follows was answered, and something "
@@ -28,7 +28,7 @@ _NOTE_FOR_OLDER = (
 _MOST_QUOTED = 4_000
 NOTE_FOR_NEW_MESSAGE = (
     "[Note: your last answer in this conversation was cut off by a restart of the program. "
-    "What follows is the person's next message.]"
+    "What follows is the user's next message.]"
 )
 SEND_AGAIN = (
     "I was restarted while working on your last message. If you did not get an answer, please "
@@ -63,7 +63,7 @@ class InterruptedChat:
     Attributes:
         session_key: The chat.
         session_id: Its session.
-        certain: A turn of it ran when the last run ended; otherwise it was only used recently.
+        certain: Its turn was running when the last run ended; otherwise it was only used recently.
         attempts: How often in a row it was resumed already.
         open_request: Whether the session ends with a message that needs a reply, or contains one
             that was followed by other messages.

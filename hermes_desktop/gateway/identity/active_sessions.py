@@ -1,4 +1,4 @@
-"""Shared limit on the number of conversations that all Hermes programs of a home run at once.
+"""Shared limit on the number of conversations that all Hermes programs of a home run together.
 
 The programs share one small file under a lock. It is written only while a limit is set.
 """
@@ -47,7 +47,7 @@ class ActiveSessions:
 
         Args:
             session_id: The conversation.
-            limit: The number of leases that may exist at once.
+            limit: The number of leases that may exist at the same time.
 
         Returns:
             The id of the lease; "" when the file cannot be used; None when the limit is reached.

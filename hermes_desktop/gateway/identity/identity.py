@@ -8,7 +8,7 @@ It receives JSON lines on standard input and replies with JSON lines on standard
 ``{"do": "state", …}``                          merge these fields into the state file
 ``{"do": "limits", "service": true}``           a service for this home is installed
 ``{"do": "release", "exit_reason": null}``      leave
-``{"say": "held" | "repaired", "record": …}``   the home is ours (again)
+``{"say": "held" | "repaired", "record": …}``   the home is claimed (again)
 ``{"say": "busy", "record": …}``                another gateway has it; exit code 3
 ``{"say": "refused", "reason": …}``             the start was not valid; exit code 3
 ``{"say": "stop", "kind": …, "limit": …}``      stop requested, within so many seconds

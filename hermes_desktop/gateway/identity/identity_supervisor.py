@@ -118,12 +118,12 @@ class GatewayIdentity:
 
     @property
     def state(self) -> IdentityState:
-        """The current state; ``hosting`` while the home is ours."""
+        """The current state; ``hosting`` while this program holds the home."""
         return self._state
 
     @property
     def record(self) -> GatewayRecord | None:
-        """The record that token locks name; None while the home is not ours."""
+        """The record that token locks name; None while this program does not hold the home."""
         return self._record
 
     @property
@@ -152,7 +152,7 @@ class GatewayIdentity:
         return answer.result()
 
     def update(self, fields: Mapping[str, Any]) -> None:
-        """Update fields of the state file; ignored when the home is not ours."""
+        """Update fields of the state file; ignored while this program does not hold the home."""
         copied = dict(fields)
         self._thread.post(lambda: self._update(copied))
 

@@ -117,7 +117,7 @@ def _run_stop(
     # Without it, the command would use the profile that active_profile names.
     profile = [] if paths.profile == "custom" else ["-p", paths.profile]
     try:
-        with subprocess.Popen(  # noqa: S603 - the person's own hermes
+        with subprocess.Popen(  # noqa: S603 - the user's own hermes
             [program, *profile, "gateway", "stop"],
             env=environ,
             cwd=paths.home,
@@ -138,7 +138,7 @@ def _run_stop(
 
 
 def _output_of(command: "subprocess.Popen[str]", cancel: threading.Event) -> tuple[str, str] | None:
-    """Return the command's output; None when the wait was given up and the command killed."""
+    """Return the command's output; None when the wait was abandoned and the command killed."""
     for _ in range(int(COMMAND_S / _LOOK_S)):
         with contextlib.suppress(subprocess.TimeoutExpired):
             return command.communicate(timeout=_LOOK_S)

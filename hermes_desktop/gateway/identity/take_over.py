@@ -24,7 +24,7 @@ MOST_TAKE_OVERS = 2
 class HomeTakeover:
     """Takeover of a home from another gateway.
 
-    A gateway that comes back after two stops within ten minutes is presumably kept running on
+    A gateway that restarts after two stops within ten minutes is presumably kept running on
     purpose, so further takeovers are refused.
 
     Args:

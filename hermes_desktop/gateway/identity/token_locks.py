@@ -124,7 +124,7 @@ class TokenLocks:
         """Transfer every lock to a new identity process.
 
         Returns:
-            Platform → the owner that took its token meanwhile; that platform must close.
+            Platform → the owner that has taken its token; that platform must close.
         """
         lost: dict[str, TokenOwner] = {}
         for (scope, identity), (platform, _) in list(self._held.items()):
@@ -169,7 +169,7 @@ def _is_stale(record: GatewayRecord) -> bool:
 
 
 def _remove_if_unchanged(path: Path, expected: TokenOwner | None) -> None:
-    """Remove a lock that was read before; restore it if another process took it meanwhile."""
+    """Remove a lock that was read before; restore it if another process has taken it since."""
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.old")
     with contextlib.suppress(FileNotFoundError):
         path.rename(aside)

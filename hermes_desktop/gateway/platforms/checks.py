@@ -43,8 +43,8 @@ class CheckResult:
 PlatformCheck = Callable[[PlatformConfig, "AdapterContext"], Awaitable[CheckResult]]
 """Checks the settings on a platform, without receiving or sending messages there.
 
-Runs on the event loop, beside an adapter that may be connected with the same token, which it must
-not disturb. Its exceptions count as ``unreachable`` (``OSError``, ``TimeoutError``),
+Runs on the event loop. An adapter may be connected with the same token and must not be
+disturbed. Its exceptions count as ``unreachable`` (``OSError``, ``TimeoutError``),
 ``missing_package`` (``ImportError``) or ``misconfigured`` (``HermesError``). The caller applies a
 time-out and cancels it.
 """
@@ -53,7 +53,7 @@ time-out and cancels it.
 async def connect_once(adapter: "PlatformAdapter", within_s: float) -> CheckResult:
     """Connect and disconnect a new adapter, for a platform without a check.
 
-    Messages that arrive meanwhile are not accepted, so that the server delivers them again.
+    Messages that arrive during the check are not accepted, so that the server delivers them again.
 
     Args:
         adapter: An unused adapter; its token must not be in use elsewhere.
@@ -102,4 +102,4 @@ async def _leave(adapter: "PlatformAdapter", bounded: BoundedCalls) -> None:
     try:
         await bounded.within(_LEAVE_S, adapter.disconnect(), doing="Leaving a checked platform")
     except Exception:  # the result is known, and this failure cannot be handled
-        log.warning("A platform that was checked was not left in order", exc_info=True)
+        log.warning("A platform that was checked was not disconnected properly", exc_info=True)

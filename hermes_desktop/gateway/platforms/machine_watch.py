@@ -86,7 +86,7 @@ class SleepWatch:
 
 
 def sleep_notice(gap: SuspendedTime, kept: Iterable[str], lost: Iterable[str]) -> Notice:
-    """Return the notice about a sleep, and what happened to messages meanwhile.
+    """Return the notice about a sleep, and what happened to messages during it.
 
     Args:
         gap: The time of the sleep.
@@ -99,7 +99,7 @@ def sleep_notice(gap: SuspendedTime, kept: Iterable[str], lost: Iterable[str]) -
 
 
 def outage_notice(platform: str, gap: SuspendedTime, *, kept: bool) -> Notice:
-    """Return the notice about a platform's outage, and what happened to messages meanwhile."""
+    """Return the notice about a platform's outage, and what happened to messages during it."""
     return Notice(
         "info" if kept else "warning",
         f"{platform.replace('_', ' ').capitalize()} was out of reach from {span(gap)}.",

@@ -180,5 +180,5 @@ def not_taken(event: MessageEvent) -> "asyncio.Task[str | None]":
     async def cancelled() -> str | None:
         raise asyncio.CancelledError
 
-    log.info("A message of a connection that is not used is not taken: %s", event.message_id)
+    log.info("A message of an unused connection is not accepted: %s", event.message_id)
     return asyncio.get_running_loop().create_task(cancelled())

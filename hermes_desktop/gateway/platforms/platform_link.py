@@ -67,7 +67,7 @@ class PlatformLink(LinkRecord):
                 try:
                     await self._next_step()
                 except Exception:  # a bug here must not end a platform's connection permanently
-                    log.exception("Seeing to %s failed", self.platform.value)
+                    log.exception("Maintaining the connection of %s failed", self.platform.value)
                     await self._failed(_FailedError("error", "An internal error occurred."))
         finally:
             await self._let_go()
@@ -124,7 +124,7 @@ class PlatformLink(LinkRecord):
         log.warning("%s is not connected: %s", self.platform.value, failure.words)
         self._note(failure.code, failure.words)
         await self._let_go()
-        if self._anew:  # another attempt was requested meanwhile
+        if self._anew:  # another attempt has been requested
             return
         self._backoff.failed(self._clock.monotonic())
         self._enter("retrying" if failure.retryable else "fatal")
@@ -159,7 +159,7 @@ class PlatformLink(LinkRecord):
         try:
             return self._tools.make()
         except Exception as error:
-            log.exception("An adapter for %s cannot be made", self.platform.value)
+            log.exception("An adapter for %s cannot be created", self.platform.value)
             raise _FailedError("error", _words(error)) from error
 
     async def _take_token(self, adapter: PlatformAdapter) -> None:
@@ -180,7 +180,7 @@ class PlatformLink(LinkRecord):
         if token is None or self._tools.tokens is None:
             return
         if len(self._bounded):
-            log.warning("The token of %s is kept: its connection hangs", self.platform.value)
+            log.warning("The token of %s stays locked: its connection hangs", self.platform.value)
             freeing = self._free_later(token, self._tools.tokens)
             task = asyncio.get_running_loop().create_task(freeing, name="token, later")
             self._freeing = token, task

@@ -271,7 +271,7 @@ class PlatformSupervisor:
     def look_at_network(self) -> None:
         """Check for a network change now instead of within a few seconds."""
         if self._network_watch.look():
-            log.info("The network is another one; platforms are looked at")
+            log.info("The network has changed; checking the platforms")
             self.network_changed()
 
     def look(self) -> None:
@@ -317,7 +317,7 @@ class PlatformSupervisor:
                 each.cancel()
 
     async def _tried(self, link: PlatformLink) -> None:
-        """Wait until it was tried once, or the gateway is stopped meanwhile."""
+        """Wait until it was tried once, or the gateway is stopped."""
         life = self._lives.get(link.platform)
         if life is None:
             return
@@ -375,7 +375,7 @@ class PlatformSupervisor:
         self._after.start(tell(), name=f"after connecting {platform.value}")
 
     def _woke(self, gap: SuspendedTime) -> None:
-        log.info("Nothing happened here for %.0f s; platforms are looked at", gap.seconds)
+        log.info("This program was suspended for %.0f s; checking the platforms", gap.seconds)
         adapters = [link.adapter for link in self._links.values() if link.adapter is not None]
         for link in self._links.values():
             link.wake()
@@ -395,7 +395,7 @@ class PlatformSupervisor:
             self._status_file.write(self._errors())
             self._wiring.changed()
         except Exception:  # failures of listeners must not affect the platforms
-            log.exception("Telling how platforms do failed")
+            log.exception("Reporting the health of platforms failed")
 
     def _errors(self) -> Iterable[tuple[PlatformHealth, PlatformError]]:
         links = {link.platform.value: link for link in self._links.values()}

@@ -67,7 +67,7 @@ _ERROR = re.compile(
 _KINDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(r"\b40[13]\b|unauthori[sz]ed|api key|authentication|permission", re.IGNORECASE),
-        "The model provider rejected the key. The person who runs this assistant can fix it.",
+        "The model provider rejected the key. The owner of this assistant can fix it.",
     ),
     (
         re.compile(r"content.?policy|safety|moderation|flagged", re.IGNORECASE),

@@ -62,7 +62,7 @@ class AsyncTokenLocks:
         try:
             await self._worker.run(self._locks.release, token.scope, token.secret)
         except OSError as error:
-            log.warning("The lock of a token cannot be given back: %s", error)
+            log.warning("The lock of a token cannot be released: %s", error)
 
 
 def in_use_text(owner: TokenOwner) -> str:

@@ -27,7 +27,7 @@ class AgentCache:
 
     Args:
         remove: Removes the agent of a chat; usually :meth:`remove`.
-        close_agent: Closes an agent for good; blocks.
+        close_agent: Closes an agent that is not used again; blocks.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class AgentCache:
             self._state.side_workers.submit(release_agent, agent)
 
     def close_soon(self, agent: Any) -> None:
-        """Close an agent for good on a worker thread, because that may take a while."""
+        """Close an agent on a worker thread, because that may take a while."""
         # The workers are closed: the agent ends with the process.
         with contextlib.suppress(RuntimeError):
             self._state.side_workers.submit(close_agents, [(agent,)])
@@ -120,10 +120,10 @@ class AgentCache:
             if chat.cached_agent is not None and live is not None:
                 chat.cached_agent = agent_cache.with_mark(chat.cached_agent, session_id, live)
 
-    # Closing for good, on the loop
+    # Closing, on the loop
 
     async def retire(self, session_key: str) -> None:
-        """Close the cached agent of a chat for good, off the loop and with a time-out."""
+        """Close the cached agent of a chat, off the loop and with a time-out."""
         cached = self.get(session_key)
         if cached is not None and cached[0] is not PENDING:
             await self._clean_up(cached[0])

@@ -219,7 +219,7 @@ class BackgroundWork:
         await self._note_tasks()
         try:
             self._state.background_runs.start(self._run_task(task), name=f"background {name}")
-        except RefusedError:  # a stop was requested meanwhile
+        except RefusedError:  # a stop has been requested
             await self.stop(name)
             raise
         return task
@@ -230,7 +230,7 @@ class BackgroundWork:
         return tuple(each for each in known if session_key in {None, each.session_key})
 
     async def stop(self, name: str) -> bool:
-        """End a task for good without delivering anything; return False when there is none."""
+        """End a task without delivering anything; return False when there is none."""
         task = self._state.tasks.pop(name, None)
         if task is None:
             return False
@@ -263,7 +263,7 @@ class BackgroundWork:
         return (*turns, *tasks)
 
     async def stop_work(self, name: str, session_key: str | None) -> bool:
-        """End a reply or a task for good; return False when there is none of that name."""
+        """End a reply or a task; return False when there is none of that name."""
         for task in self.of_chat(session_key):
             if task.id == name:
                 return await self.stop(name)

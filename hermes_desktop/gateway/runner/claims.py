@@ -1,7 +1,7 @@
 """Claims of turns: one per chat, one per session, no more than there are workers.
 
-A turn that waits for an approval or for the answer to a question does nothing meanwhile, and that
-may last for an hour. It lends out its slot, so that no chat is blocked.
+A turn that waits for an approval or for the answer to a question is idle, possibly for an hour. It
+lends out its slot, so that no chat is blocked.
 """
 
 import asyncio
@@ -78,7 +78,7 @@ class TurnSlot:
             self._slots.release()
 
     def wait(self, *, lend: bool) -> None:
-        """Mark the turn as waiting for the user; with ``lend`` its slot is lent out meanwhile."""
+        """Mark the turn as waiting for the user; with ``lend`` its slot is lent out until then."""
         self._waits += 1
         if lend and self._held:
             self._held = False
@@ -136,7 +136,7 @@ class SlotLender:
         """Start lending, on the running loop, until :meth:`close`."""
         loop = asyncio.get_running_loop()
 
-        def changed(request: UserRequest, waits: bool) -> None:  # noqa: FBT001 - what is told
+        def changed(request: UserRequest, waits: bool) -> None:  # noqa: FBT001 - the observer's signature
             with contextlib.suppress(RuntimeError):  # the loop is gone
                 loop.call_soon_threadsafe(self._changed, request.session_key, waits)
 
@@ -207,7 +207,7 @@ class Claims:
             self._no_longer_waits(record)
             record.over.set()
 
-    def _mark_waiting(self, session_key: str, waits: bool) -> None:  # noqa: FBT001 - what is told
+    def _mark_waiting(self, session_key: str, waits: bool) -> None:  # noqa: FBT001 - a state
         record = self._chats.peek(session_key).turn
         if record is not None:
             record.waits = max(0, record.waits + (1 if waits else -1))
@@ -253,7 +253,7 @@ class Claims:
             if waiting:
                 wait(session_id)
             async with self._state.turn_leases.hold(session_id, unless=record.ending):
-                if waiting:  # the chat may have changed its session meanwhile
+                if waiting:  # the chat may have changed its session
                     session_entry = await self._session_of(source)
                 if session_entry.session_id != session_id:
                     continue

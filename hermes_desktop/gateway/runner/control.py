@@ -159,10 +159,10 @@ class TurnControl:
         return True
 
     async def stop_turn(self, session_key: str, *, reason: str = STOP_REQUESTED) -> bool:
-        """End the running turn of a chat for good, and drop what waits behind it.
+        """End the running turn of a chat, and drop the messages that wait behind it.
 
         Nothing of it is delivered any more. A turn that does not end within
-        :attr:`RunnerState.interrupt_grace_s` is given up: its later results are discarded. The
+        :attr:`RunnerState.interrupt_grace_s` is abandoned: its later results are discarded. The
         cached agent is evicted, so that a late interruption does not end the next turn.
 
         Returns:
@@ -177,7 +177,7 @@ class TurnControl:
         return True
 
     async def stop_running(self, record: TurnRecord, reason: str) -> None:
-        """End a running turn for good; its chat is free immediately."""
+        """End a running turn; its chat is free immediately."""
         record.unwanted = True
         self.interrupt(record.session_key, reason)
         self.disown(record)

@@ -316,7 +316,7 @@ class TurnExecution:
         return fetched
 
     async def on_worker(self, record: TurnRecord, call: Callable[[], T]) -> T:
-        """Await a blocking call of a turn; stop waiting when the turn is given up."""
+        """Await a blocking call of a turn; stop waiting when the turn is abandoned."""
         return await self._state.turn_workers.run_unless(record.given_up, call)
 
     # On the turn's worker thread

@@ -64,7 +64,7 @@ class EventHookSet:
         call.__qualname__ = "handle"
         for event in events:
             if event not in EVENTS and not event.startswith("command:"):
-                log.warning("The hook %s waits for %s, which is not told here", name, event)
+                log.warning("The hook %s handles %s, which does not exist here", name, event)
             self._registry.register(event, call, plugin=f"the hook {name}")
         self._loaded.append({"name": name, "events": list(events), **facts})
 
@@ -121,7 +121,7 @@ class HookCalls:
 
         Args:
             name: The hook.
-            reason: What :func:`plugins.boundary_reason` returns meanwhile.
+            reason: What :func:`plugins.boundary_reason` returns during the hook.
             kwargs: The exact arguments of the hook.
 
         Returns:

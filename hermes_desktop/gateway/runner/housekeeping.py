@@ -34,12 +34,12 @@ async def supervised(
 ) -> None:
     """Run a piece of work; when it raises, run it again after a growing pause.
 
-    A return ends the supervision. After :data:`MAX_RAPID_FAILURES` in a row the work is given up; a
-    run of :data:`HEALTHY_S` resets the count of failures.
+    A return ends the supervision. After :data:`MAX_RAPID_FAILURES` in a row the work is not
+    retried; a run of :data:`HEALTHY_S` resets the count of failures.
 
     Args:
         name: Its name in the log.
-        work: Starts the work anew with each call.
+        work: Starts the work again with each call.
         clock: Measures how long it ran without failure.
         pause: Waits for the given number of seconds.
     """
@@ -53,7 +53,7 @@ async def supervised(
                 failures = 0
             failures += 1
             if failures >= MAX_RAPID_FAILURES:
-                log.exception("%s failed %d times and is given up", name, failures)
+                log.exception("%s failed %d times and is not retried", name, failures)
                 return
             log.exception("%s failed and is started again", name)
         else:

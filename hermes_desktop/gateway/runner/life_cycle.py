@@ -1,4 +1,4 @@
-"""Start and shutdown of a runner: turns are drained, then interrupted, then given up."""
+"""Start and shutdown of a runner: turns are drained, then interrupted, then abandoned."""
 
 import asyncio
 import logging
@@ -322,7 +322,7 @@ class LifeCycle:
         return all(ended)
 
     async def _give_up_turns(self) -> None:
-        """Give up hung turns: their later results are discarded."""
+        """Abandon hung turns: their later results are discarded."""
         for record in self._chats.turns.values():
             self._control.disown(record)
             record.given_up.set()

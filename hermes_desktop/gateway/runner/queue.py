@@ -408,7 +408,7 @@ class BusyChats:
         )
 
     async def _evict_if_stale(self, session_key: str) -> None:
-        """Give up a turn that was inactive for too long, so that its chat does not stay blocked."""
+        """Abandon a turn that was inactive for too long, so that its chat does not stay blocked."""
         record = self._chats.peek(session_key).turn
         if record is None:
             return
@@ -421,5 +421,5 @@ class BusyChats:
             has_agent=agent is not None and agent is not PENDING,
         )
         if stale:
-            log.warning("The turn of %s was silent for too long and is given up", session_key)
+            log.warning("The turn of %s was inactive for too long and is abandoned", session_key)
             await self._control.stop_running(record, "execution timed out")

@@ -179,7 +179,7 @@ class Recovery:
             log.error("The gateway was started several times in a minute; nothing is resumed")
 
     async def resume(self) -> None:
-        """Resume what was interrupted, then let the messages in that arrived meanwhile."""
+        """Resume what was interrupted, then accept the messages that arrived in the meantime."""
         try:
             if self._state.home is not None:
                 await self.resume_chats()

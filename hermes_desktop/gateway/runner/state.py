@@ -155,7 +155,7 @@ class RunnerState:
         announce: Called with the runner's status after each change, on the loop.
         approvals: Asks for approvals in chats; None: they are not shown there.
         questions: Asks the assistant's questions in chats; None: they are not shown there.
-        rooms: The queues in which turns wait for the user; their slots are lent out meanwhile.
+        rooms: The queues in which turns wait for the user; their slots are lent out until then.
         command_dispatch: Filters commands out of the messages; None: all messages are for the
             agent.
         event_hooks_s: The time-out of all event hooks together, per event.

@@ -45,7 +45,7 @@ class ForeignGateway:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """The home is ours; only now may pollers open. Token locks name this record."""
+    """The home was claimed; only now may pollers open. Token locks name this record."""
 
     record: GatewayRecord
 
@@ -169,6 +169,6 @@ def guarded(listener: Callable[[IdentityEvent], None]) -> Callable[[IdentityEven
         try:
             listener(event)
         except Exception:  # the identity must keep running
-            log.exception("Nobody heard %s", event)
+            log.exception("A listener to the identity failed on %s", event)
 
     return hear

@@ -77,14 +77,14 @@ def read_plain_file(path: Path) -> str:
     """Read a small plain file without blocking, even if it is a pipe or a device.
 
     Raises:
-        OSError: It cannot be read, is not a plain file, or is huge.
+        OSError: It cannot be read, is not a regular file, or is huge.
         ValueError: It is not text.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
-            raise OSError(errno.EINVAL, "It is not a small plain file", str(path))
+            raise OSError(errno.EINVAL, "It is not a small regular file", str(path))
         with open(descriptor, encoding="utf-8", closefd=False) as file:
             return file.read()
     finally:

@@ -85,7 +85,7 @@ class EntryStore:
             try:
                 target = session_rows.follow_or_recover(self._db, key, entry)
             except HermesError as error:
-                log.warning("Whether the conversation of %s goes on is unknown: %s", key, error)
+                log.warning("Whether the conversation of %s continues is unknown: %s", key, error)
                 continue
             if target == entry.session_id:
                 continue

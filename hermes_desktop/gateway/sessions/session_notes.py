@@ -49,7 +49,7 @@ def take_reset_note(entry: SessionEntry, policy: SessionResetPolicy) -> ResetNot
     return ResetNote(
         reason=reason,
         previous_session_id=entry.previous_session_id,
-        for_model=f"[Note: {explanation} What was said before is not known in this conversation.]",
+        for_model=f"[Note: {explanation} Earlier messages are not known in this conversation.]",
         for_person=_notice(reason, explanation, entry.previous_session_id) if told else None,
         explanation=explanation,
     )

@@ -305,7 +305,7 @@ def _readable(rows: Mapping[str, Any], place: str) -> dict[str, SessionEntry]:
             if strange <= _MOST_NAMED:
                 log.warning("The entry %.80r of %s cannot be used: %.200r", key, place, error)
             continue
-        # Desktop chats are never stored, so this entry is not one of ours.
+        # Desktop chats are never stored, so another program owns this entry.
         if entry.platform is not Platform.DESKTOP:
             entries[key] = entry
     if strange > _MOST_NAMED:

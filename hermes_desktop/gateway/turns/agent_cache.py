@@ -216,7 +216,7 @@ def prepare_agent(
 
 
 def close_agents(entries: Iterable[CacheEntry]) -> None:
-    """Close agents for good. Blocks; failures are logged."""
+    """Close agents. Blocks; failures are logged."""
     for agent, *_ in entries:
         if agent is PENDING:
             continue
@@ -234,7 +234,7 @@ def release_agent(agent: Any) -> None:
     try:
         agent.release_clients()
     except Exception:  # no reason to refuse a message
-        log.warning("An agent did not let go of its clients", exc_info=True)
+        log.warning("An agent did not release its clients", exc_info=True)
 
 
 def entry_after_turn(prepared: PreparedAgent, session_id: str, result: AgentResult) -> CachedAgent:
@@ -301,7 +301,7 @@ def tidied(
         done = room.tidy(session_id, messages, entry.last_prompt_tokens, _Stopped(record))
         if done is None:
             return prepared
-        log.info("%s was looked at before a turn: %s", session_id, done.kind)
+        log.info("%s was checked before a turn: %s", session_id, done.kind)
         if done.kind == "failed":
             return replace(prepared, warning=NOT_SHORTENED)
         if not done.changed or done.session_id != session_id:
@@ -309,7 +309,7 @@ def tidied(
         mark = db.session_mark(session_id)
         prepared.agent.bind(session_id, db.get_messages_as_conversation(session_id))
     except HermesError as error:  # the turn itself will report the error
-        log.warning("%s was not looked at before a turn: %s", session_id, error.title)
+        log.warning("%s was not checked before a turn: %s", session_id, error.title)
         return prepared
     entry.last_prompt_tokens = 0
     return replace(prepared, mark=mark, reuse=Reuse.RELOAD)

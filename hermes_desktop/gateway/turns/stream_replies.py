@@ -206,7 +206,7 @@ class ReplyStream:
                 await self._gather()
                 if not self._closing.is_set():
                     await self._round()
-        except Exception:  # the reply itself is delivered all the same
+        except Exception:  # the reply itself is delivered nevertheless
             log.exception("Showing a reply while it is written failed")
             self._off = True
 

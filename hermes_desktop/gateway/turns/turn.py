@@ -35,7 +35,7 @@ def inbound_text(event: MessageEvent, source: SessionSource, config: GatewayConf
     """Return the text of a message as its session stores it.
 
     Where several users share a session, each message names its sender. A reply to an older message,
-    which may be in no session of ours, quotes its beginning.
+    which may not be in the session, quotes its beginning.
     """
     if event.internal:
         return event.text
@@ -222,7 +222,7 @@ class TurnRecord:
         source: The source of its message, once it runs.
         steered: By turn id: messages passed to it that it has not stored yet, to be answered in a
             separate turn.
-        waits: The number of the user's answers it waits for; meanwhile it does not count as
+        waits: The number of the user's answers it waits for; while it waits, it does not count as
             inactive.
         monotonic: The source of its times.
     """

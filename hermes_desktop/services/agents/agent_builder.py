@@ -64,7 +64,7 @@ class AgentSettings:
 
 
 class AgentBuilder:
-    """Builds agents, re-reading the settings for each, so that a changed model applies at once.
+    """Builds agents, re-reading the settings for each, so that a changed model applies immediately.
 
     All methods block (files are read) and run on worker threads.
 
@@ -271,7 +271,7 @@ def _named(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _told_folder(tools: ToolBox | None) -> str:
-    """Return the folder that the model is told; "" if its tools need none, or have none."""
+    """Return the folder named to the model; "" if its tools need none, or have none."""
     return tools.told_folder if tools is not None else ""
 
 

@@ -84,8 +84,7 @@ class AgentTools:
         self._db = db
         self._environ = environ
         self._redactor = redactor
-        # At once, without the keyring behind it: a bug may be logged before the first agent is
-        # built.
+        # Immediately, without the keyring: a bug may be logged before the first agent is built.
         plain = environ.process if isinstance(environ, EnvironmentWithSecrets) else environ
         learn_named(plain, redactor)
         self._config = LastValidConfig(paths.config_yaml, clock)
@@ -161,7 +160,7 @@ class AgentTools:
         return work_folder(self._config.read(), self._parts, where, cwd, imported)
 
     def hold(self, *session_keys: str) -> CommandHold:
-        """Return how the commands of a chat are held now. Slow at first: the sandbox is tried.
+        """Return how the commands of a chat are controlled. Slow at first: the sandbox is tried.
 
         Args:
             session_keys: The keys under which approvals may be switched off in the chat.

@@ -110,7 +110,7 @@ class BackgroundNotifier:
         for runner in self._runners:
             if notify_chat(runner, info.session_key, ended_words(info, output)):
                 return
-        log.info("Nobody was there to be told that %s has ended", info.id)
+        log.info("No chat could be notified that %s has ended", info.id)
 
     def _tell_lost(self, runner: GatewayRunner) -> None:
         waiting, self._waiting = self._waiting, []

@@ -1,4 +1,4 @@
-"""How the assistant's commands are held here: the sandbox, and whether anyone is asked."""
+"""How the assistant's commands are controlled here: by a sandbox, and by approvals."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from hermes_desktop.agent.sandbox.grants import Level, SandboxStatus
 from hermes_desktop.agent.tools.asking.approvals import ApprovalRules
 
 Sandboxing = Literal["closed", "partly", "asks", "off"]
-"""``closed``: a sandbox holds everything. ``partly``: one holds contents and network, and only
-risky commands are asked about. ``asks``: every command is asked about. ``off``: the sandbox is
-switched off, and risky commands are asked about."""
+"""``closed``: a closed sandbox. ``partly``: one protects contents and network, and only risky
+commands need approval. ``asks``: every command needs approval. ``off``: the sandbox is switched
+off, and risky commands need approval."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandHold:
-    """How commands are held.
+    """How commands are controlled.
 
     Attributes:
-        sandboxing: What holds them.
+        sandboxing: The kind of sandbox.
         approvals_off: Where approvals are switched off: in the ``settings``, or in this
-            ``session``; "" while they are on. The sandbox stays on all the same.
-        asks_risky: Risky commands are asked about even though a sandbox holds everything.
-        error: Why there is no closed sandbox; "" if there is one, or if none is wanted.
+            ``session``; "" while they are on. The sandbox stays on regardless.
+        asks_risky: Risky commands need approval even in a closed sandbox.
+        error: Why there is no closed sandbox; "" if there is one, or if it is switched off.
     """
 
     sandboxing: Sandboxing = "off"
@@ -34,11 +34,11 @@ class CommandHold:
 def command_hold(
     config: Mapping[str, Any], status: Callable[[], SandboxStatus], *, is_free: bool
 ) -> CommandHold:
-    """Return how commands are held. Blocking where a sandbox is wanted.
+    """Return how commands are controlled. Blocking if the sandbox is switched on.
 
     Args:
         config: The decoded config.yaml.
-        status: Finds out what works on this computer.
+        status: Finds out which sandbox works on this computer.
         is_free: Whether approvals are switched off in the session.
     """
     rules = ApprovalRules.from_mapping(config)

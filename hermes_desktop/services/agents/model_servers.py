@@ -46,7 +46,7 @@ class ProviderView:
         name: The name, as in ``model.provider``.
         base_url: Its address.
         key_variable: The variable that holds its key; "" when it needs none, or the key is stored
-            beside the address.
+            next to the address.
         has_key: Whether a key is available; True for those that need none.
         own: Whether it is a custom entry of the user in config.yaml.
         enabled: False when that entry is switched off.

@@ -21,7 +21,7 @@ def quick_section(paths: HermesPaths) -> Mapping[str, Any]:
     try:
         section = read_config(paths.config_yaml).data.get("quick_commands")
     except ConfigError as error:
-        log.warning("The person's own commands are left out: %s", error)
+        log.warning("The user's own commands are left out: %s", error)
         return {}
     return section if isinstance(section, Mapping) else {}
 

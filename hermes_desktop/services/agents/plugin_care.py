@@ -116,7 +116,7 @@ class PluginManager:
 
     def _keep(self, loaded: list[LoadedPlugin], shells: list[PluginEntry]) -> None:
         with self._lock:
-            if self._closed:  # closed meanwhile
+            if self._closed:  # closed in the meantime
                 for each in loaded:
                     each.take_back()
                 return
@@ -178,7 +178,7 @@ class PluginManager:
             try:
                 loop.call_soon_threadsafe(call, *args)
             except RuntimeError:  # the loop is closed, so there is no receiver
-                log.debug("A program ended before its plugins were there")
+                log.debug("A program ended before its plugins were loaded")
 
         def tell(notice: Notice) -> None:
             on_loop(bus.publish, notice)
@@ -194,7 +194,7 @@ class PluginManager:
         PendingCall(work, "plugins")
 
     async def ready(self) -> None:
-        """Wait until they are loaded, for a bounded time; return at once if loading never began."""
+        """Wait until they are loaded, for a bounded time; return if loading never began."""
         if self._loading is not None:
             await asyncio.shield(self._loading)
 

@@ -76,7 +76,7 @@ class SessionStatistics:
         try:
             return self._builder.room()
         except HermesError as error:
-            log.info("How much the model can be told is not known: %s", error.title)
+            log.info("The context window is not known: %s", error.title)
             return None, None
 
     def _usage(self, session_id: str) -> SessionUsage:

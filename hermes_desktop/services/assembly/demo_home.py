@@ -251,7 +251,7 @@ def create_demo_home(folder: Path, *, now: float) -> HermesPaths:
     """
     paths = HermesPaths(home=folder, root=folder)
     if paths.state_db.exists():
-        raise FileExistsError(f"{paths.state_db} is there already")
+        raise FileExistsError(f"{paths.state_db} already exists")
     sessions = schedule_sessions(read_scripts(shipped_path("demo")), now)
     ids = {str(session.script["name"]): session.id for session in sessions}
     clock = StoryClock()

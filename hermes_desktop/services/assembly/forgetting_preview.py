@@ -96,7 +96,7 @@ class ResetRulePreview:
 
 @dataclass(frozen=True, slots=True)
 class DeletedSessionsPreview:
-    """Stored sessions that would be deleted for good.
+    """Stored sessions that would be deleted permanently.
 
     Attributes:
         on: Whether automatic deletion is switched on.

@@ -321,7 +321,7 @@ class HistoryMaintenance:
     def _log(self, found: LastPrune, settings: UpkeepSettings) -> None:
         due = self._db.auto_prune_due_at(settings.min_interval_hours)
         log.info(
-            "sessions.auto_prune: deleted %d sessions that nobody used for %g days%s; next: %s",
+            "sessions.auto_prune: deleted %d sessions unused for %g days%s; next: %s",
             found.took,
             settings.retention_days,
             f", then failed: {found.error}" if found.error else "",
@@ -331,5 +331,5 @@ class HistoryMaintenance:
     def _tell(self, reason: str) -> None:
         """Log once per reason why old sessions are left alone."""
         if reason != self._told:
-            log.info("sessions.auto_prune: old sessions are left alone: %s", reason)
+            log.info("sessions.auto_prune: old sessions are kept: %s", reason)
         self._told = reason

@@ -146,7 +146,7 @@ class RpcParts:
         )
         try:
             self._plugins.load()
-        except Exception:  # agents are built all the same
+        except Exception:  # agents are built nevertheless
             log.exception("Loading plugins failed")
 
     def _wait_for_plugins(self) -> None:

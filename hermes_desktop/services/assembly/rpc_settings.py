@@ -68,7 +68,7 @@ class RpcSettings:
         return self._gateway().running.busy_input_mode
 
     def most_sessions(self) -> int | None:
-        """Return how many conversations all programs may have open at once; None: any number."""
+        """Return how many conversations all programs may have open together; None: any number."""
         return self._gateway().max_concurrent_sessions
 
     def _gateway(self) -> "GatewayConfig":

@@ -59,7 +59,7 @@ class ChatUndo:
         return UndoneTurns(plan.turns, done.rows, text, tuple(notes))
 
     def restore(self, session_id: str) -> str:
-        """Take back the latest undo, and return what is back. Turns are kept out by the caller."""
+        """Revert the latest undo, and return what was restored. The caller keeps turns out."""
         done = self._undoing.redo(session_id, alone=True)
         messages = f"{done.rows:,} message{'' if done.rows == 1 else 's'}"
         lines = [f"Restored: {messages}."] if done.rows else []

@@ -77,7 +77,7 @@ class DesktopChat:
         turns: Detects turns that other programs run.
     """
 
-    def __init__(  # noqa: PLR0913 - what a chat touches
+    def __init__(  # noqa: PLR0913 - the parts that a chat uses
         self,
         adapter: DesktopAdapter,
         db: SessionDB,

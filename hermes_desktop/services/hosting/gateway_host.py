@@ -62,8 +62,8 @@ class HostSetup:
         take_up_after_s: Seconds to wait after such a crash.
         work_look_s: Seconds between two checks for scheduled work that would not run.
         checks: Sandbox, operating system and service checks.
-        end_program: Ends the process at once, from any thread, when our gateway does not stop while
-            another one runs.
+        end_program: Ends the process immediately, from any thread, if our gateway does not stop
+            while another one runs.
         program: The name under which this program is shown to our other programs.
     """
 
@@ -238,7 +238,7 @@ class GatewayHost(PlatformControls):
         self._tasks.start(self.restart(), name="gateway restart")
 
     def hurry(self) -> None:
-        """Interrupt at once the turns that a stop, restart or close is waiting for."""
+        """Interrupt the turns that a stop, restart or close is waiting for."""
         now = self._clock.monotonic()
         if self._life is not None and self._life.ending is not None:
             self._life.end(Ending(self._life.ending.cause, now, comes_back=True))

@@ -70,7 +70,7 @@ class HostedParts:
         commands: The worker threads for commands and sender authorization.
         environ: The process environment.
         plugins: The plugins of the home.
-        background: Work that runs beside the conversations.
+        background: Work that runs alongside the conversations.
     """
 
     paths: HermesPaths

@@ -33,7 +33,7 @@ class Ending:
         drain_until: Time on the monotonic clock until which running turns may finish.
         deadline: Time by which the home must be released; None when nothing waits for it.
         comes_back: Whether the gateway is started again afterwards with re-read settings.
-        from_outside: Whether platforms are disconnected at once, before turns end, because the
+        from_outside: Whether platforms are disconnected first, before turns end, because the
             requesting process waits for that.
         identity_gone: Whether the identity is already lost, so that there is nothing to release.
         words: The explanation shown to the user; "" when the user made the request.
@@ -49,7 +49,7 @@ class Ending:
 
     @property
     def stopped_from_outside(self) -> bool:
-        """Whether another process stopped it for good, so that it never restarts automatically."""
+        """Whether another process stopped it, so that it never restarts automatically."""
         return self.cause in _FROM_OUTSIDE
 
     def and_also(self, other: "Ending") -> "Ending":
@@ -127,7 +127,7 @@ class StopRequests:
             RuntimeError: There is no request.
         """
         if self._ending is None:
-            raise RuntimeError("nobody wants the gateway to end")
+            raise RuntimeError("the gateway was not asked to end")
         return self._ending
 
     def changed(self) -> "asyncio.Future[None]":

@@ -36,11 +36,11 @@ class HostingIdentity:
         checks: The checks made before claiming.
         worker: The worker thread for blocking calls, one at a time.
         happened: Called on the loop with each event except :class:`MustEnd`.
-        end_program: Ends the process at once; called on the identity's own thread when our gateway
+        end_program: Ends the process; called on the identity's own thread when our gateway
             does not stop while another one runs.
     """
 
-    def __init__(  # noqa: PLR0913 - what it stands between
+    def __init__(  # noqa: PLR0913 - the parts that it connects
         self,
         paths: HermesPaths,
         *,
@@ -123,5 +123,5 @@ class HostingIdentity:
             return
         loop = self._loop
         if loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, so there is no receiver
+            with contextlib.suppress(RuntimeError):  # the loop is closed, so nothing receives it
                 loop.call_soon_threadsafe(self._happened, event)

@@ -163,7 +163,7 @@ class HostingLifecycle:
     async def _claimed(
         self, answer: ClaimAnswer, outlook: StartCheckResult
     ) -> tuple[GatewayRecord, StartCheckResult] | None:
-        """Continue with a claim, unless an end was requested meanwhile."""
+        """Continue with a claim, unless an end has been requested."""
         if isinstance(answer, Claimed):
             if self._wish.ending is None:
                 return answer.record, outlook
@@ -241,7 +241,7 @@ class HostingLifecycle:
         self._wish.add(Ending("not_ours", drain_until, words=refusal.title))
 
     async def _unless_ending(self, starting: Awaitable[None]) -> bool:
-        """Start the gateway. Returns whether it runs and no end was requested meanwhile."""
+        """Start the gateway. Returns whether it runs and no end has been requested."""
         start = asyncio.ensure_future(starting)
         wish = asyncio.ensure_future(self._wish.asked())
         try:
@@ -289,7 +289,7 @@ class HostingLifecycle:
             due = latest if ending.identity_gone or ending.deadline is None else ending.deadline
             left = None if due is None else due - _MARGIN_S - self._now()
             if left is not None and left <= 0:
-                log.warning("The gateway has not stopped in time; its home is given back")
+                log.warning("The gateway has not stopped in time; its home is released")
                 return
             await asyncio.wait(
                 {leaving, changed}, timeout=left, return_when=asyncio.FIRST_COMPLETED

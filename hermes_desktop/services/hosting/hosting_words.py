@@ -31,7 +31,7 @@ OTHER_CRASHED = "The other gateway crashed. Start this one yourself."
 
 
 def would_not_run(work: ScheduledWork, unserved: Mapping[Platform, str]) -> tuple[str, ...]:
-    """List what other programs would wait for in vain if the gateway were hosted here.
+    """List the work that would not be done if the gateway were hosted here.
 
     Args:
         work: The scheduled work of the home.
@@ -138,7 +138,7 @@ _WORDS: Mapping[str, tuple[str, str, bool]] = {
         "Start it with `hermes gateway start`, or start the gateway here anyway.",
         True,
     ),
-    "recent_stop": ("Another program stopped the gateway a moment ago.", "", True),
+    "recent_stop": ("Another program has just stopped the gateway.", "", True),
     "contested": (
         "The other gateway restarts whenever it is stopped.",
         "Find out what restarts it, such as a service, and stop that first.",

@@ -1,6 +1,6 @@
 """User-facing texts about scheduled work that is not run here.
 
-They stand apart from what finds the work, so that ``gateway status`` does not load the store.
+They are separate from the code that finds the work: ``gateway status`` must not load the store.
 """
 
 from hermes_desktop.core.events import UndoneWork

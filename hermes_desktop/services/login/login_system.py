@@ -38,7 +38,7 @@ def login_entry(
 
 
 # ------------------------------------------------------------------------------
-# Settings that the operating system stores, not a file of ours; the system is authoritative.
+# Settings that the operating system stores, not this program; the system is authoritative.
 
 AT_LOGIN = "start_at_login"
 

@@ -81,7 +81,7 @@ def prune_permanently(
 ) -> int:
     """Delete the planned sessions and files of older releases without a copy. Returns the count.
 
-    Children of a deleted session become sessions of their own. ``SessionActions.prune`` is the
+    Children of a deleted session become independent sessions. ``SessionActions.prune`` is the
     variant that can be undone. Once ``cancel`` is set, the remaining sessions stay.
     """
     return db.prune(plan.choice, sessions_dir, on_progress=on_progress, cancel=cancel)

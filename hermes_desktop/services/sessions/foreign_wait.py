@@ -85,5 +85,5 @@ def still_busy(turn: OpenTurn, patience_s: float) -> StillBusyError:
     return StillBusyError(
         "Your message was not sent: another program is still answering in this session.",
         f"Waited {patience_s / 60:.0f} min: {turn}.",
-        "Try again later, or add --now to send it at once; the two replies may then mix.",
+        "Try again later, or add --now to send it immediately; the two replies may then mix.",
     )

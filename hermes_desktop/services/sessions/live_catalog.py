@@ -108,8 +108,8 @@ class AsyncSessionList:
     def read_early(self) -> None:
         """Begin to read :meth:`newest` now, before what is queued from here on.
 
-        The watcher's first check takes a second with 200,000 sessions, and nothing that is read
-        for good may be read before it. A provisional page may.
+        The watcher's first check takes a second with 200,000 sessions, and only a provisional
+        page may be read before it.
         """
         self._early = self._readers.submit(self._newest)
 
@@ -120,7 +120,7 @@ class AsyncSessionList:
         totals, sources, and rows whose messages carry odd times.
 
         Returns:
-            None when the order is known already: request a page at once.
+            None when the order is known already: request a page directly.
 
         Raises:
             StateError: The database cannot be read.

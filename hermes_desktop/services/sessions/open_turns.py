@@ -32,7 +32,7 @@ class OpenTurn:
         who: The program or programs, for display.
         certain: Whether it certainly runs; otherwise only the stored messages and the open file
             suggest it.
-        ours: Whether the program is one of ours, which holds the lock of the conversation.
+        ours: Whether it is a Hermes Desktop program, which holds the lock of the conversation.
         age_s: Seconds since it last stored something, where only the messages indicate the turn.
     """
 
@@ -56,7 +56,7 @@ class ForeignTurns:
     Our own programs hold a lock while they answer, and newer releases of ``hermes`` have a lease.
     Older ones only store the prompt before they store the reply, and do not report when they give
     up. A message without a reply counts as their running turn for five minutes, as long as a
-    foreign program has the shared file open, and the message was not left by a turn of ours.
+    foreign program has the shared file open, and no turn of ours left the message.
 
     Args:
         db: The shared file.
@@ -122,7 +122,7 @@ class ForeignTurns:
         if not last or not is_unanswered(last[0]):
             return None
         if self._locks is not None and last[0].id <= self._locks.unanswered_message(session_id):
-            return None  # a turn of ours failed or was stopped
+            return None  # our own turn failed or was stopped
         age = self._clock.time() - last[0].timestamp
         if not 0 <= age < FRESH_S:
             return None

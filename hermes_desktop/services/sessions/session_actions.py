@@ -179,8 +179,8 @@ class SessionActions:
     ) -> TrashReceipt:
         """Move the planned sessions to the trash, each separately; :meth:`undo` restores them.
 
-        Children of a session, subagents included, become sessions of their own. A session that was
-        reopened, used or pinned meanwhile stays.
+        Children of a session, subagents included, become independent sessions. A session that was
+        reopened, used or pinned since the plan stays.
 
         Args:
             plan: The plan from ``bulk_sessions.plan_prune``.
@@ -207,7 +207,7 @@ class SessionActions:
         )
 
     def undo(self, receipt: TrashReceipt) -> tuple[Restored, ...]:
-        """Undo a delete. Items that are no longer in the trash are skipped.
+        """Undo a deletion. Items that are no longer in the trash are skipped.
 
         Raises:
             NotFoundError: None of its items is in the trash any more.
@@ -251,7 +251,7 @@ class SessionActions:
         )
 
     def empty_trash(self, *, older_than: float | None = None) -> int:
-        """Delete trash for good, optionally only items older than a time. Returns the count.
+        """Delete trash permanently, optionally only items older than a time. Returns the count.
 
         Args:
             older_than: Epoch seconds; only items deleted before are removed.

@@ -18,7 +18,7 @@ PAGE = 500
 
 
 def gone_session(session_id: str) -> NotFoundError:
-    """Return the error for a row that existed a moment ago and is gone."""
+    """Return the error for a row that has just been deleted."""
     return NotFoundError(
         "This session no longer exists.",
         f"There is no session with the ID {session_id}.",
@@ -27,7 +27,7 @@ def gone_session(session_id: str) -> NotFoundError:
 
 
 def existing_summary(db: SessionDB, session_id: str) -> SessionSummary:
-    """Return the summary of a session that existed a moment ago.
+    """Return the summary of a session that is known to have existed.
 
     Raises:
         NotFoundError: It is gone.

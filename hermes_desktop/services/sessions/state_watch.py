@@ -127,7 +127,7 @@ class StateWatch:
         self.check_now()
 
     def check_now(self) -> None:
-        """Check at once; called after a write of our own."""
+        """Check immediately; called after a write of our own."""
         self._due.set()
 
     async def run(self) -> None:
@@ -163,7 +163,7 @@ class StateWatch:
 
     def _keep_looking(self, loop: asyncio.AbstractEventLoop, look: Future[StateChanges]) -> None:
         """Poll at intervals, on ``state-watch``; the polls themselves run on ``state-read``."""
-        with contextlib.suppress(RuntimeError):  # readers or loop were closed meanwhile
+        with contextlib.suppress(RuntimeError):  # readers or loop are already closed
             while not self._ended:
                 if look.exception() or look.result() or self._failing:
                     loop.call_soon_threadsafe(self._hear, look)

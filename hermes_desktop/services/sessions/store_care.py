@@ -112,7 +112,7 @@ def optimise(
     try:
         indexes = db.optimize_fts() if holders.seen else db.vacuum()
     except BusyError:
-        # Another program opened it meanwhile; the index can still be optimized.
+        # Another program has opened it; the index can still be optimized.
         holders = other_holders(db.db_path)
         if not holders.seen:
             raise

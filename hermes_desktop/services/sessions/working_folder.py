@@ -73,7 +73,7 @@ def set_working_folder(db: SessionDB, session_id: str, folder: str, homes: Homes
 
     Raises:
         NotFoundError: The session is gone.
-        UsageError: There is no such folder, or it is no folder for work; nothing was changed.
+        UsageError: The folder does not exist or may not be used for work; nothing was changed.
     """
     found = working_folder(db, session_id)
     path = usable_folder(folder, homes)
@@ -96,7 +96,7 @@ def usable_folder(folder: str, homes: Homes) -> Path:
         homes: The homes.
 
     Raises:
-        UsageError: There is no such folder, or it is no folder for work.
+        UsageError: The folder does not exist or may not be used for work.
     """
     path = Path(folder).expanduser().absolute()
     if "\0" in folder or not path.is_dir():

@@ -1,4 +1,4 @@
-"""Where the commands of a session run, and how they are held: read and changed."""
+"""Where the commands of a session run, and how they are controlled: read and changed."""
 
 import os
 from collections.abc import Callable
@@ -36,9 +36,9 @@ class Workplace:
         folder: The folder; "" while none was chosen.
         condition: What is known of it.
         imported: The folder that an imported session had elsewhere, where none was chosen.
-        left_home: The session worked in the home before, which is no folder for work.
+        left_home: The session worked in the home before, which may no longer be used for work.
         usual: The folder of sessions for which none is chosen.
-        is_first: Nobody chose a folder for new sessions yet.
+        is_first: No folder for new sessions has been chosen yet.
     """
 
     folder: str = ""
@@ -50,14 +50,14 @@ class Workplace:
 
 
 class Workplaces:
-    """The working folders of sessions in one home, and how commands are held there.
+    """The working folders of sessions in one home, and how commands are controlled there.
 
     Args:
         db: The sessions.
         tools: Knows the settings of tools.
         chat_key: Returns the key under which a conversation is continued in the window.
         writers: The ``state-write`` worker thread.
-        checks: Whether folders are looked at; a demonstration has none.
+        checks: Whether folders are checked; a demonstration has none.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Workplaces:
         return await self._workers.run(self._recent)
 
     async def hold(self, session_id: str | None, root_id: str = "") -> CommandHold:
-        """Return how the commands of a session are held now.
+        """Return how the commands of a session are controlled now.
 
         Args:
             session_id: The session; None for a new one.
@@ -144,7 +144,7 @@ class Workplaces:
 
         Raises:
             NotFoundError: The session is gone.
-            UsageError: There is no such folder, or it is no folder for work.
+            UsageError: The folder does not exist or may not be used for work.
         """
         homes = self._tools.homes
         await self._writers.run(set_working_folder, self._db, session_id, folder, homes)

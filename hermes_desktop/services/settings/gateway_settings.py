@@ -181,7 +181,7 @@ def _finished(
 
 
 def live_lookup(paths: HermesPaths, environ: Mapping[str, str]) -> Callable[[], Lookup]:
-    """Return a lookup of variables as they are now, so that a removal from a list applies at once.
+    """Return a lookup of the variables' current values, so that removals apply immediately.
 
     Args:
         paths: The home.

@@ -144,7 +144,7 @@ SETTLE_S = 0.15
 """Seconds without a write before a file is read."""
 SETTLE_LOOKS = 20
 READS = 3
-"""How many times files are read again because they were written meanwhile."""
+"""How many times files are reread because they were written during the read."""
 SECOND_LOOK_S = 0.4
 """Seconds before a second read of a file that cannot be parsed, as it may be half-written."""
 _BROKEN, _PLATFORMS, _WAITING = "settings-broken", "settings-platforms", "settings-waiting"
@@ -239,8 +239,8 @@ class LiveReload:
         async with self._alone:
             if self._known is None:
                 try:
-                    # Read at once, even while a file is being written: a later snapshot would hide
-                    # changes made meanwhile. The next check corrects what was read partially.
+                    # Read now, even while a file is being written: a later snapshot would hide
+                    # changes made in between. The next check corrects what was read partially.
                     self._known = await self._parts.worker.run(self._parts.take)
                 except HermesError as error:
                     self._tell_broken(error)
@@ -269,7 +269,7 @@ class LiveReload:
         return await self._follow(changes, trouble)
 
     def noticed(self) -> None:
-        """Handle a changed file: check at once, or again after the current check."""
+        """Handle a changed file: check immediately, or again after the current check."""
         if not self._look_due and not self._closed:
             self._look_due = True
             self._tasks.start(self._changed_elsewhere(), name="settings changed elsewhere")
@@ -309,7 +309,7 @@ class LiveReload:
             await asyncio.sleep(SETTLE_S)
 
     async def _difference_soon(self) -> tuple[SettingChanged, ...]:
-        """Return the differences; a file that cannot be parsed is read once more after a pause."""
+        """Return the differences; a file that cannot be parsed is read again after a pause."""
         try:
             return await self._difference()
         except HermesError:
@@ -334,7 +334,7 @@ class LiveReload:
         return await self._parts.worker.run(read)
 
     def _read_whole(self, read: Callable[[], T]) -> tuple[T] | None:
-        """Return the result of ``read``; None if a file was written meanwhile. Blocking."""
+        """Return the result of ``read``; None if a file was written during it. Blocking."""
         before = self._parts.calm()
         if before is None:
             return None

@@ -109,7 +109,7 @@ def recognised(value: str) -> KnownShape | None:
 
 
 def _bare(text: str, variable: str) -> tuple[str, list[str]]:
-    """Return the value without what a copied line brings along, and notes on what was removed."""
+    """Return the value without the rest of a copied line, and notes on what was removed."""
     notes: list[str] = []
     value = text.strip()
     if value != text and value:

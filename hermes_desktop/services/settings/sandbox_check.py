@@ -1,4 +1,4 @@
-"""How firmly the assistant's commands can be held on this computer, for the user."""
+"""The user's view of which sandbox for commands works on this computer."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -42,7 +42,7 @@ _MEANINGS = {
     Level.PARTLY_HELD: "A command in the sandbox cannot read or change files outside its folder, "
     "and has no network. It can still change permissions and times of files anywhere, and see "
     "which programs run.",
-    Level.NONE: "Nothing can hold a command here, so every command asks first, unless the sandbox "
+    Level.NONE: "No sandbox works here, so every command needs your approval, unless the sandbox "
     "is switched off below.",
 }
 

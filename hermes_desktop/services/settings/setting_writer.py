@@ -35,8 +35,8 @@ def list_extender(
 ) -> Callable[[str, str], None] | None:
     """Return a function that adds an entry to a setting that is a list; None in a managed home.
 
-    The function blocks and raises HermesError. Entries that other programs write meanwhile are
-    kept.
+    The function blocks and raises HermesError. Entries that other programs write in the meantime
+    are kept.
     """
     if is_managed(paths.home, getattr(environ, "process", environ)):
         return None
@@ -63,7 +63,7 @@ def list_extender(
 
 
 def _entries(view: "SettingView") -> list[str]:
-    """Return the entries as they are in the file; a single one may stand without a list."""
+    """Return the entries as they are in the file; a single one needs no list."""
     value = next((each.value for each in view.seen if each.present), None)
     if isinstance(value, str):
         return [value]
@@ -73,7 +73,7 @@ def _entries(view: "SettingView") -> list[str]:
         return []
     key = view.option.key
     raise ConfigError(
-        f"“{view.option.title}” is no list of texts, so nothing can be added to it.",
+        f"“{view.option.title}” is not a list of texts, so nothing can be added to it.",
         f"{key} is {value!r} in the file.",
         f"Correct {key} in the settings.",
     )

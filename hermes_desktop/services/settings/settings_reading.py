@@ -54,7 +54,7 @@ class SettingView:
         value: The effective value.
         source: The source that defines it.
         place: The dotted keys, or the variable's name; "" for a default.
-        decisive: The place in the file that decides, whether it holds a value or not.
+        decisive: The place in the file that takes precedence, whether or not it contains a value.
         line: The line in config.yaml; 0 elsewhere.
         is_set: Whether a file that we may change holds a value, overridden or not.
         stored: That value.
@@ -142,7 +142,7 @@ class Layers:
 
 
 def deciding_place(option: Option, data: Mapping[str, Any]) -> tuple[Place | None, bool, Any]:
-    """Return the place that decides, whether it holds a value, and the value."""
+    """Return the place that takes precedence, whether it contains a value, and the value."""
     if option.shorthand:
         present, value = value_at(data, option.shorthand)
         if present and isinstance(value, str):

@@ -214,7 +214,7 @@ class SettingsRepository:
         Raises:
             InvalidValueError: A value is invalid; ``key`` says which.
             NotFoundError: There is no such setting.
-            RefusedError: The home is managed, a value was changed elsewhere meanwhile, or the file
+            RefusedError: The home is managed, a value has been changed elsewhere, or the file
                 is written in a way in which the value cannot be changed alone.
             ConfigError: A file cannot be parsed or written.
         """

@@ -66,7 +66,7 @@ from hermes_desktop.settings.options import Effect
 from hermes_desktop.settings.secrets import Reading
 
 # ------------------------------------------------------------------------------
-# The result of a settings change: which parts already apply, and what the others wait for.
+# The result of a settings change: which parts already apply, and what the rest waits for.
 
 _OF_GATEWAY = frozenset(
     (
@@ -252,7 +252,7 @@ class SettingsService:
 
         Args:
             changes: Settings; with ``seen`` from the views that were shown, so that changes made
-                elsewhere meanwhile are not overwritten.
+                elsewhere in the meantime are not overwritten.
             secrets: Values by variable, for the keyring.
 
         Raises:

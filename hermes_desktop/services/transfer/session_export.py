@@ -43,7 +43,7 @@ _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 def file_name(session_id: str, title: str | None) -> str:
     """Return a file name for the document: the id, and the title as far as file names allow.
 
-    An id that is no good file name is followed by its checksum, so that no two ids have one name.
+    An id that is not a valid file name is followed by its checksum, so that names are unique.
     """
     plain = unicodedata.normalize("NFKD", title or "").encode("ascii", "ignore").decode()
     slug = _NOT_IN_NAMES.sub("-", plain.lower()).strip("-")[:_LONGEST_SLUG].strip("-")

@@ -62,7 +62,7 @@ class SessionRedactor:
             self._learn(value)
 
     def _learn(self, value: str) -> None:
-        """Also remove a value, and what it becomes when it is reversed or encoded."""
+        """Also remove a value, and its reversed and encoded forms."""
         if len(value) >= SHORTEST:
             for each in (value, *disguises(value)):
                 self._redactor.learn(each)
@@ -93,10 +93,10 @@ class SessionRedactor:
 
 
 def disguises(value: str) -> tuple[str, ...]:
-    """Return a secret reversed, in hexadecimal digits, and as it stands within Base64.
+    """Return a secret reversed, in hexadecimal digits, and as it occurs within Base64.
 
     In Base64 a text has three forms, depending on where it begins; the characters that depend on
-    what stands beside it are left out.
+    the surrounding text are left out.
     """
     data = value.encode("utf-8", "replace")
     found = [value[::-1], data.hex(), data.hex().upper()]

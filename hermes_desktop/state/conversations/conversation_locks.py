@@ -124,8 +124,8 @@ class ConversationLocks:
     def record_unanswered(self, session_id: str) -> None:
         """Record the last message if a turn of this program, ended or killed, left it unanswered.
 
-        The lock is held meanwhile. After a killed turn, messages that another program has added
-        since may be taken for a part of it.
+        The caller holds the lock. After a killed turn, messages that another program has added
+        since may be mistaken for a part of it.
         """
         try:
             tip = self._db.get_compression_tip(session_id)

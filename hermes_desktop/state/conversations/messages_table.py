@@ -270,7 +270,7 @@ def rewind(conn: sqlite3.Connection, session_id: str, message_id: int) -> dict[s
 def restore(conn: sqlite3.Connection, session_id: str, ids: Sequence[int]) -> int:
     """Make undone messages active again; those summarized away stay.
 
-    The count of rewinds grows once more, so that whoever compares marks reads the session again.
+    The count of rewinds grows again, so that programs that compare marks reread the session.
 
     Returns:
         How many messages were restored.

@@ -34,10 +34,10 @@ _PAUSE_S = 0.02
 class Ended(Enum):
     """The reason why a long change ended before its last step."""
 
-    CANCELLED = "a person stopped it"
-    CHANGED = "somebody else changed what it is about"
-    GONE = "what it is about is not there"
-    CROSSED = "another process of ours does something else with it"
+    CANCELLED = "cancelled by the user"
+    CHANGED = "another program changed the data"
+    GONE = "the data no longer exists"
+    CROSSED = "another process of this program is changing the data"
 
 
 Work = Callable[[sqlite3.Connection, Sequence[T]], Ended | None]

@@ -221,8 +221,8 @@ def initialise(conn: sqlite3.Connection, patience: Patience) -> None:
 def write(conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T], patience: Patience) -> T:
     """Run ``fn`` in one short write transaction; retry when any of its steps meets a lock.
 
-    ``BEGIN IMMEDIATE`` matters: a transaction that reads first and writes later fails at once when
-    another connection committed in between, and waiting does not help.
+    ``BEGIN IMMEDIATE`` matters: a transaction that reads first and writes later fails if another
+    connection committed in between, and waiting does not help.
 
     Raises:
         sqlite3.Error: As SQLite raised it, after the last attempt. Nothing was changed.

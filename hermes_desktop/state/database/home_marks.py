@@ -80,7 +80,7 @@ class HomeMarkReader:
         """Return the marks outside the file.
 
         Args:
-            now: Check even if the last check was a moment ago.
+            now: Check even if the last check has just been made.
         """
         with self._lock:
             time_s = self._monotonic()

@@ -272,7 +272,7 @@ def maybe_auto_prune_and_vacuum(
     """Prune at most once per interval. Never raises: maintenance must not prevent a start.
 
     Only one of the processes that share the file prunes at a time. When ``cancel`` is set in
-    the middle, the rest is due at once.
+    the middle, the rest is due immediately.
 
     Returns:
         ``skipped`` (done recently), ``pruned``, ``vacuumed`` and, if it failed, ``error``.
@@ -339,8 +339,8 @@ def optimize_fts(db: Store) -> int:
 def rebuild_fts(db: Store) -> int:
     """Rebuild the search indexes from the messages. Returns how many there are.
 
-    Done in portions, so that other processes can write meanwhile and the index is usable at any
-    time. 0 for a file of a newer layout, where that would damage it.
+    Done in portions, so that other processes can write in between and the index stays usable.
+    0 for a file of a newer layout, where that would damage it.
     """
     tables = maintenance.indexes(db.layout)
     if not tables:

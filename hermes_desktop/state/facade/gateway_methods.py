@@ -309,7 +309,7 @@ def reply_after(
         session_id: The conversation, by its id at that time.
         after_row: The row.
         message_id: The platform's message that it answers. If another sender wrote just before
-            or after that, it is ambiguous whom the reply answers: the result is None then.
+            or after that, it is ambiguous which message the reply answers: the result is None then.
     """
     return db.read(lambda conn: stored_replies.reply_after(conn, session_id, after_row, message_id))
 

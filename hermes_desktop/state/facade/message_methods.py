@@ -307,7 +307,7 @@ def active_message_ids(db: Store, session_id: str, since: int) -> list[int]:
 
 @writes
 def restore_messages(db: Store, session_id: str, ids: Sequence[int]) -> int:
-    """Take back :func:`rewind_to_message`; see :func:`messages_table.restore`.
+    """Revert :func:`rewind_to_message`; see :func:`messages_table.restore`.
 
     Many messages are restored in short transactions, the oldest first. So a reader in between, or
     after a crash, finds a conversation that ends earlier. Repeating the operation finishes it.

@@ -68,7 +68,7 @@ def import_sessions(
 
     Args:
         sessions: Exported sessions or conversations; see ``limits``.
-        limits: How much is accepted at once; more is an error and changes nothing.
+        limits: How much is accepted in one import; more is an error and changes nothing.
 
     Returns:
         ``ok``, ``imported``, ``skipped``, ``detached`` (parents that could not be kept),

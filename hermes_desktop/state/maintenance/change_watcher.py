@@ -9,7 +9,7 @@ a commit the watcher looks for
 * changed session rows (title, end, archive, counters, undo).
 
 The last one needs the rows themselves. Those that are likely to change, because they are shown, new
-or recently changed, are compared at once; the others in slices, one slice per check, until all were
+or recently changed, are compared immediately; the others in slices, one per check, until all were
 compared once after the last commit. A store of a few thousand sessions is one slice.
 """
 
@@ -85,7 +85,7 @@ class ChangeWatcher:
         self._started = False
 
     def watch(self, session_ids: Collection[str]) -> None:
-        """Set the sessions that are shown; they are compared at once after each commit.
+        """Set the sessions that are shown; they are compared right after each commit.
 
         Only for these, messages restored after an undo are also noticed, which leaves no trace in
         the session's row.

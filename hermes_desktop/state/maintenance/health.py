@@ -71,7 +71,7 @@ class HealthReport:
     """The result of a health check. Sizes are bytes.
 
     Attributes:
-        log_size: Of the write-ahead log beside the file.
+        log_size: The size of the write-ahead log.
         free_pages: Unused pages; optimizing returns them to the disk.
         integrity: Output of the check, () without errors, None when there was no check.
         indexes: The full-text tables, () when there was no check.
@@ -217,7 +217,7 @@ def _named(report: HealthReport) -> str:
 
 
 def has_wal_defect(version: str) -> bool:
-    """Return whether this SQLite can lose a commit when two programs reset the log at once."""
+    """Return whether this SQLite can lose a commit when two programs reset the log together."""
     numbers = tuple(map(int, re.findall(r"\d+", version)[:3]))
     mended = any(low <= numbers < high for low, high in _MENDED)
     return numbers >= (3, 7, 0) and not mended

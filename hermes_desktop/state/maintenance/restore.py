@@ -2,7 +2,7 @@
 
 Its pages are written into the existing file, in one transaction: no process is left with a file
 that has lost its name, and a crash leaves the current store unchanged. A current store that cannot
-be read any more is set aside unchanged, under another name beside the new one.
+be read any more is kept unchanged, under another name next to the new one.
 """
 
 import contextlib
@@ -193,8 +193,8 @@ def _is_nothing(path: Path) -> bool:
 def _set_aside(path: Path, now: float) -> Iterator[Path]:
     """Rename an unreadable store for a ``with`` block that creates a new one.
 
-    Its log is renamed first: beside a new file it would be taken for that file's log. If the block
-    fails, all names are restored.
+    Its log is renamed first: next to a new file it would be mistaken for that file's log. If the
+    block fails, all names are restored.
     """
     stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
     place = path.with_name(f"{path.name}.damaged-{stamp}")

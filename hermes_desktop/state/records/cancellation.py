@@ -16,7 +16,7 @@ _STEPS_BETWEEN_LOOKS = 50_000
 
 
 class CancelSignal(Protocol):
-    """A signal that the result is no longer wanted; ``threading.Event`` is one."""
+    """A signal that the result is no longer needed; ``threading.Event`` is one."""
 
     def is_set(self) -> bool:
         """Return whether to stop."""

@@ -33,7 +33,7 @@ def is_shown_sql(alias: str) -> str:
 
 
 def is_dialog_sql(alias: str) -> str:
-    """Return an SQL condition: the message may be shown, and is no summary but part of the dialog.
+    """Return an SQL condition: the message may be shown, and is part of the dialog, not a summary.
 
     Only such a message may represent its session.
     """

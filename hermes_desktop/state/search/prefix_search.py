@@ -113,7 +113,7 @@ def _is_known(text: str) -> bool:
 T = TypeVar("T")
 
 _FIRST_BYTES, _MOST_BYTES = 24_000, 96_000
-"""Size of the texts checked at once, about 3 and 12 ms."""
+"""Size of the texts checked in one step, about 3 and 12 ms."""
 _FIRST_SPAN, _MOST_SPAN = 500, 16_000
 _FIRST_PAGE, _MOST_PAGE = 500, 4_000
 _COMPARED_BYTES = 250_000

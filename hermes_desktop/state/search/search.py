@@ -73,7 +73,7 @@ class Search:
     Args:
         db: The store to search.
         query: The query.
-        cancel: Set from any thread to stop at once.
+        cancel: Set from any thread to stop immediately.
     """
 
     def __init__(

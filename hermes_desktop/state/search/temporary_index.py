@@ -46,7 +46,7 @@ class TemporaryIndex:
             columns = [row[1] for row in conn.execute(f"PRAGMA main.table_info({table})")]
         arguments = _ARGUMENTS.search("" if made_by is None else str(made_by[0]))
         if arguments is None:
-            raise sqlite3.OperationalError(f"{table} is no full-text table")
+            raise sqlite3.OperationalError(f"{table} is not a full-text table")
         texts = ", ".join(f"coalesce(CAST(\"{name}\" AS BLOB), x'')" for name in columns)
         self._read = f"SELECT rowid, {texts} FROM main.{table} WHERE rowid "
         names = ", ".join(f"c{number}" for number in range(len(columns)))

@@ -39,7 +39,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFilter:
-    """Conditions that must all hold; None, and "" for a text, is no condition.
+    """Conditions that must all hold; None, and "" for a text, means no condition.
 
     Only sessions that ended are ever selected: an open one may be running in some process.
 
@@ -55,7 +55,7 @@ class SessionFilter:
         min_tokens: Of input and output together; also ``max_tokens``.
         min_cost: US dollars, actual where known, else estimated; also ``max_cost``.
         archived: True for archived ones only, False for the others.
-        include_pinned: Include pinned ones. This alone is no condition.
+        include_pinned: Include pinned ones. This alone is not a condition.
     """
 
     idle_before: float | None = None

@@ -20,7 +20,7 @@ from hermes_desktop.state.sessions.lineage import SEGMENT_COLUMNS, Chains, Segme
 
 _CHUNK = 200
 _LATEST = 500
-"""How many sessions are looked at for recent folders."""
+"""How many sessions are searched for recent folders."""
 _FROM_TIP = (
     "id",
     "ended_at",

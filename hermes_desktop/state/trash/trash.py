@@ -3,7 +3,7 @@
 Delete is copy, commit, delete in the shared file; restore is insert, commit, drop the copy. The
 process may crash after each step: an interrupted operation is finished or undone by
 ``trash_restore.settle_trash``, and nothing is lost or doubled. The step in the shared file checks
-the copy once more inside its transaction, so that two processes of this program cannot conflict.
+the copy again inside its transaction, so that two processes of this program cannot conflict.
 Many short conversations share their transactions; a long one has several, see ``trash_removal``.
 """
 
@@ -94,7 +94,7 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
         deleted_at: Epoch seconds.
         reason: A short reason for the list of the trash.
         taking: Determines what is deleted with a session; :func:`trash_rows.ended_session` takes it
-            alone. It is called once more when the copy is made; a session for which it then returns
+            alone. It is called again when the copy is made; a session for which it then returns
             None stays.
         force: Keep a copy regardless of its size.
         most_bytes: A greater total size is refused without ``force``.

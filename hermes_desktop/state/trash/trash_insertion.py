@@ -196,7 +196,7 @@ class _RestoreSteps:
             values = {**row, "id": row_id, "session_id": self.plan.ids[row["session_id"]]}
             if there.get(row_id) == values["session_id"]:
                 continue
-            if row_id in there:  # one with this id was imported a moment ago
+            if row_id in there:  # a row with this id has just been imported
                 del values["id"]
             fresh.append(values)
         insert_rows(conn, "messages", insertable(conn, "messages"), fresh)

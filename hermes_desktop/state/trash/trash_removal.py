@@ -2,7 +2,7 @@
 
 The first one checks that the copy is still valid and hides the rows, see :mod:`transit_rows`; the
 last one removes them. In between messages are deleted, the oldest first, each only if it equals its
-copy. So a conversation that is continued meanwhile is restored completely.
+copy. So a conversation that another program continues in the meantime is restored completely.
 """
 
 import os

@@ -115,7 +115,7 @@ def settle_trash(db: SessionDB, own: DesktopDatabase) -> int:
     open_ids = own.read(trash_table.unsettled, default=nothing)
     for trash_id in open_ids:
         if not _go_on(db, own, trash_id):
-            db._execute_write(lambda conn: _settle(conn, own, trash_id))  # noqa: B023 - same package; used at once
+            db._execute_write(lambda conn: _settle(conn, own, trash_id))  # noqa: B023 - same package; called immediately
     db.finish_what_was_cut_short()
     return len(open_ids) + _show_what_nobody_knows(db, own)
 

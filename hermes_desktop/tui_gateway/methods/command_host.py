@@ -168,7 +168,7 @@ class SessionHost:
 
     @contextlib.asynccontextmanager
     async def alone_in(self, session_id: str) -> AsyncIterator[None]:
-        """Keep turns out of the session meanwhile."""
+        """Keep turns out of the session for the block."""
         if session_id != self._session["session_key"]:
             yield
             return
@@ -313,7 +313,7 @@ class SessionHost:
         except RpcError as error:
             raise RefusedError(error.message) from error
 
-    def work(self, *, everywhere: bool) -> tuple[Work, ...]:  # noqa: ARG002 - only this one is told
+    def work(self, *, everywhere: bool) -> tuple[Work, ...]:  # noqa: ARG002 - only this session's work is known
         """Return the running reply of this session, and its background tasks."""
         session = self._session
         inflight = session.get("inflight_turn") or {}
@@ -324,7 +324,7 @@ class SessionHost:
         return (*turn, *(Work(t.id, "background task", t.words, t.started_at) for t in tasks))
 
     async def stop_work(self, name: str, *, everywhere: bool) -> bool:  # noqa: ARG002 - see above
-        """End a reply or a task for good."""
+        """End a reply or a task; it is not resumed."""
         if name == "turn":
             return await self.stop_turn()
         return background_methods.stop(self._session, name)

@@ -126,7 +126,7 @@ def _summary(done: Any) -> dict[str, Any]:
     }
 
 
-_CHANGED = "another program changed this session: look at session.history again"
+_CHANGED = "another program changed this session: read session.history again"
 
 
 def history(call: Call) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def take_back(db: SessionDB, session: Session, prompts: int) -> tuple[int, str]:
     """Remove the last prompts; return the number of messages and the first prompt's text.
 
     Raises:
-        RpcError: Another program changed the session; nothing was taken back.
+        RpcError: Another program changed the session; nothing was undone.
     """
     refuse_if_changed(db, session)
     asked = _prompts(db, session)

@@ -74,7 +74,7 @@ SLOW = frozenset(
 )
 """Methods answered concurrently, because they may take long; responses may come later.
 
-None of them changes a live session in which other requests may run meanwhile.
+None of them changes a live session that other requests may use at the same time.
 """
 
 _LATER = frozenset(

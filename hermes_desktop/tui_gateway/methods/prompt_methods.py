@@ -26,7 +26,7 @@ def submit(call: Call) -> dict[str, Any]:
         waiting = _while_busy(server, session, text)
         if waiting is not None:
             return waiting
-        # The turn ended a moment ago.
+        # The turn has just ended.
         return submit(call)
     try:
         _check_prompt(server, session, ordinal)

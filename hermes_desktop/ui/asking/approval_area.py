@@ -56,7 +56,7 @@ class ApprovalArea(RequestArea):
         self._colour_labels()
 
     def show_request(self, request: UserRequest) -> None:
-        """Show what is to be allowed, and why that has to be asked."""
+        """Show what is to be allowed, and why it needs approval."""
         if self.what.toPlainText() != request.text:
             self.verticalScrollBar().setValue(0)
         self.what.show_text(request.text)

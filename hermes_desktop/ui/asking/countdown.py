@@ -16,7 +16,7 @@ _URGENT_S = 30.0
 
 
 class CountdownBar(QWidget):
-    """A bar for the remaining time; its label is placed beside it.
+    """A bar for the remaining time; its label is placed next to it.
 
     Attributes:
         words: The label; the owner of the bar adds it to a layout.

@@ -1,4 +1,4 @@
-"""The presenter of pending requests: on the page, or in a dialog of its own."""
+"""The presenter of pending requests: on the page, or in a separate dialog."""
 
 from collections.abc import Callable, Sequence
 

@@ -43,7 +43,7 @@ class SheetContainer(QWidget):
     """A container of sheets, widgets that show themselves while a request is pending.
 
     A sheet that needs more space than there is gets less than its size hint, down to its minimum
-    height; long content in it has to scroll. Sheets that are visible at once share the space.
+    height; long content in it has to scroll. Sheets that are visible together share the space.
 
     Args:
         page: The page whose height is shared.

@@ -50,7 +50,7 @@ class ChatPage(QWidget):
     Attributes:
         sheets: The container for approvals and questions; add a sheet with ``add``.
         context: The context usage of the shown session.
-        workplace: The working folder of the shown session, and how commands are held.
+        workplace: The working folder of the shown session, and how commands run there.
 
     Args:
         services: The services the page uses.
@@ -485,7 +485,7 @@ async def store_title(
 ) -> None:
     """Store a title that was entered in the header, and read the session again.
 
-    If the session is gone by then, the refresh reports that.
+    If the session has been deleted, the refresh reports that.
 
     Raises:
         NotFoundError: The session is gone.

@@ -123,7 +123,7 @@ class OtherProgramsWatcher(QObject):
         words: The text to show, "" for nothing.
 
     Args:
-        chat: Detects what other programs do.
+        chat: Detects the activity of other programs.
         slots: Runs the checks.
         parent: The owner.
 
@@ -230,7 +230,7 @@ class ComposerContext(QObject):
         self._tell()
 
     def say_folder(self, note: str) -> None:
-        """Show what has to be done about the working folder, "" for nothing."""
+        """Show the required action for the working folder; "" for none."""
         if note != self._folder:
             self._folder = note
             self._tell()

@@ -67,7 +67,7 @@ class EmptyPage(QWidget):
 
         Args:
             model: The model that would answer, "" if unknown.
-            folder: The folder it would work in, where nobody chose one yet; else "".
+            folder: The folder it would work in, if none has been chosen yet; else "".
         """
         lines = []
         if model:

@@ -46,7 +46,7 @@ class Sending(QObject):
     taken = Signal()
     drafts_changed = Signal(object)
 
-    def __init__(  # noqa: PLR0913 - what it stands between
+    def __init__(  # noqa: PLR0913 - the parts that it connects
         self,
         chat: DesktopChat,
         composer: Composer,
@@ -99,7 +99,7 @@ class Sending(QObject):
 
         Args:
             text: Not blank.
-            again: Whether its turn failed a moment ago.
+            again: Whether its turn has just failed.
         """
         shown = self._current()
         turns = typed_undo(text)

@@ -110,7 +110,7 @@ class SessionRefresh(QObject):
             at: Row id of the message to scroll to; None for the end.
 
         Returns:
-            Whether it is shown: False if another one was chosen meanwhile.
+            Whether it is shown: False if another one has been chosen.
 
         Raises:
             NotFoundError: The session is gone.

@@ -102,7 +102,7 @@ class TurnLedger:
             for call in turn.calls:
                 asked = call.running and call.name in tools
                 if call.asked and not asked:
-                    call.started_at = now  # the user's time is no part of its duration
+                    call.started_at = now  # the user's time is not part of its duration
                 call.asked = asked
 
     def finished(self, event: TurnFinished) -> LedgerTurn | None:

@@ -156,7 +156,7 @@ def replay(view: TranscriptView, turns: Iterable[LedgerTurn]) -> None:
 
 
 def _is_gone(view: TranscriptView, turn: LedgerTurn) -> bool:
-    """Return whether a failed turn's stored prompt is not loaded, or was removed meanwhile."""
+    """Return whether a failed turn's stored prompt is not loaded, or has been removed."""
     if turn.finished is None or not turn.finished.stored:
         return False
     return not view.window_of_entries.has_prompt(

@@ -70,7 +70,7 @@ class GatewayBanner(QWidget):
             status: The status.
             now: Seconds since the epoch.
             busy: The command in progress, "" for none.
-            told: Whether the visible page shows the same already.
+            told: Whether the visible page already shows the same.
         """
         self._name = ""
         if status.state == "attached":

@@ -106,7 +106,7 @@ class ListFeed(QObject):
             self.refresh()
 
     def close(self) -> None:
-        """Stop reading for good."""
+        """Stop reading; it is not started again."""
         for timer in (self._wait, self._slow_timer, self._midnight):
             timer.stop()
         self._closed = True

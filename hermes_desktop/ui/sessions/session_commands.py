@@ -136,11 +136,11 @@ class SessionCommands(QObject):
             self.archive(targets)
 
     def archive(self, targets: Targets) -> None:
-        """Archive sessions at once; the notice offers to undo it."""
+        """Archive sessions without asking; the notice offers to undo it."""
         self._slots.start(self._archive(tuple(targets)), doing=self.tr("Archiving"))
 
     def unarchive(self, targets: Targets) -> None:
-        """Unarchive sessions at once."""
+        """Unarchive sessions without asking."""
         self._slots.start(self._unarchive(tuple(targets)), doing=self.tr("Unarchiving"))
 
     async def _archive(self, targets: Targets) -> None:
@@ -170,11 +170,11 @@ class SessionCommands(QObject):
     # -------------------------------------------------------------------------------- pinning
 
     def pin(self, targets: Targets) -> None:
-        """Pin sessions at once, so that they are kept when old ones are deleted."""
+        """Pin sessions, so that they are kept when old ones are deleted."""
         self._slots.start(self._pin(tuple(targets)), doing=self.tr("Pinning"))
 
     def unpin(self, targets: Targets) -> None:
-        """Unpin sessions at once."""
+        """Unpin sessions."""
         self._slots.start(self._unpin(tuple(targets)), doing=self.tr("Unpinning"))
 
     async def _pin(self, targets: Targets) -> None:
@@ -291,7 +291,7 @@ class SessionCommands(QObject):
     def tell(
         self, words: str, undo: Callable[[], Awaitable[str]], detail: str = "", *, action: str = ""
     ) -> None:
-        """Publish a notice about a command that can be taken back.
+        """Publish a notice about a command that can be undone.
 
         The notice strip holds one of these at a time, Ctrl+Z the last twenty.
 

@@ -1,4 +1,4 @@
-"""How firmly commands can be held on this computer: level, error, remedy, and a new check."""
+"""The sandbox for commands on this computer: level, error, remedy, and a new check."""
 
 from __future__ import annotations
 

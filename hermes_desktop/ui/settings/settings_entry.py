@@ -97,7 +97,7 @@ class SettingsEntry(QObject):
         """Quit at the user's request, after confirmation if changes are unsaved.
 
         Args:
-            quit_now: Ends the program. A second request during the confirmation calls it at once.
+            quit_now: Ends the program. A second request during the confirmation calls it directly.
         """
         if self._view is None or not self._view.pending_count or self._leaving:
             quit_now()

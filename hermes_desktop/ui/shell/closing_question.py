@@ -21,7 +21,7 @@ class CloseDialog(QMessageBox):
         parent: The window.
         running: How many replies are running, including those to platforms.
         serving: Whether a gateway is hosted here, which would end with the program.
-        beside: How many background processes would end with it.
+        beside: The number of background processes that would end with it.
     """
 
     def __init__(

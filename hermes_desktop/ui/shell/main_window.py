@@ -390,11 +390,11 @@ class MainWindow(QMainWindow):
         self._page.take_drafts(drafts)
         ready = (await self._page.look_at_settings()).ready
         if self._page.in_use or self._pane.selected_session is not None:
-            return  # the user has started something meanwhile
+            return  # the user has already started something
         if (not last or not await self._navigation.show_again(last)) and not self._page.in_use:
             self._page.new_chat()
         if QApplication.focusWidget() not in {None, self}:
-            return  # the user has started something meanwhile
+            return  # the user has already started something
         if ready:
             self._page.focus_composer()
         elif self._pane.view.isVisible():

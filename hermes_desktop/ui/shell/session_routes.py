@@ -34,7 +34,7 @@ class SessionCoordinator(QObject):
     Signals:
         usage_wanted: Show the usage of the session.
         undo_wanted: Undo the last turn of the session; carries its id.
-        restore_wanted: Take back the latest undo in the session; carries its id.
+        restore_wanted: Revert the latest undo in the session; carries its id.
     """
 
     usage_wanted = Signal(object)

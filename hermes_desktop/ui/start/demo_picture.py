@@ -34,7 +34,7 @@ async def take_demo_picture(services: DesktopServices, window: MainWindow, file:
             finished.error_hint,
         )
     await services.watch.look()
-    await asyncio.sleep(_SETTLE_S)  # the list and the transcript read what was written
+    await asyncio.sleep(_SETTLE_S)  # the list and the transcript read the stored messages
     if not window.grab().save(str(file), "PNG"):
         raise HermesError(
             "The picture cannot be saved.", str(file), "Choose a file in an existing folder."

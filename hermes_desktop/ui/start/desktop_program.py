@@ -242,7 +242,7 @@ class DesktopProgram:
         window: MainWindow,
         tray: Tray,
     ) -> None:
-        """Apply changed preferences at once: colors, closing, notifications."""
+        """Apply changed preferences: colors, closing, notifications."""
         self._preferences = Preferences(
             services.settings, slots, bridge, self._setup.desktop, window
         )
@@ -294,7 +294,7 @@ class DesktopProgram:
         tray.show_status(services.gateway.status)
         _tell_condition(services)
         if self._setup.screenshot is not None:
-            from hermes_desktop.ui.start.demo_picture import take_demo_picture  # noqa: PLC0415 - nobody else needs it
+            from hermes_desktop.ui.start.demo_picture import take_demo_picture  # noqa: PLC0415 - only needed here
 
             await take_demo_picture(services, window, self._setup.screenshot)
             return

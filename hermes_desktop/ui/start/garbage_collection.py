@@ -138,8 +138,8 @@ class CollectionSchedule:
         if hidden:
             return "the window is hidden"
         if now - self._active_at >= QUIET_S:
-            return "nothing was going on"
-        return "put off long enough" if now - self._wanted_at >= AT_MOST_S else ""
+            return "the program was idle"
+        return "postponed long enough" if now - self._wanted_at >= AT_MOST_S else ""
 
 
 FAST_MS, SLOW_MS = 100, 5_000

@@ -32,7 +32,7 @@ class InstanceName:
 
 
 def instance_name(home: Path, folder: Path, *, demo: bool = False) -> InstanceName:
-    """Derive the names from user and home; the demonstration has names of its own.
+    """Derive the names from user and home; the demonstration has separate names.
 
     Args:
         home: The Hermes home.

@@ -94,8 +94,8 @@ class ColumnController(QObject):
         self._area.column.replace(items)
         if was_fresh:
             self._landing.land()
-        # What is shown now must not be built once more; items of the previous column that are not
-        # in the shown part must be. Scrolling may have changed the window meanwhile.
+        # What is shown now must not be built again; items of the previous column that are not in
+        # the shown part must be. Scrolling may have changed the window in the meantime.
         wanted = self.window.shown
         self._builder.want([entry for entry in wanted if self._kept(entry) is None])
         if was_fresh:
@@ -240,7 +240,7 @@ _PER_SLICE = 6
 
 
 class Restyler(QObject):
-    """Controller that restyles the items of a column: visible ones at once, the rest in slices.
+    """Controller that restyles the items of a column: visible ones first, the rest in slices.
 
     Args:
         area: The scroll area with the column; items near its position come first.

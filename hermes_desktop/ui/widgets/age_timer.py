@@ -32,7 +32,7 @@ class RelativeTimeTimer(QObject):
         return self._timer.isActive()
 
     def set_visible(self, visible: bool) -> None:  # noqa: FBT001 - a state of one meaning
-        """Record whether the window is visible; refresh at once when it becomes visible."""
+        """Record whether the window is visible; refresh when it becomes visible."""
         if visible != self._visible:
             self._visible = visible
             if visible:

@@ -48,7 +48,7 @@ class AsyncSlots:
         try:
             await coro
         except CancelledError:
-            log.info("%s: stopped by the person", doing)
+            log.info("%s: stopped by the user", doing)
         except HermesError as error:
             log.warning("%s: %s", doing, error)
             self._bus.publish(
@@ -91,7 +91,7 @@ class AsyncSlots:
         try:
             return await answer
         finally:
-            with contextlib.suppress(RuntimeError):  # deleted by its parent meanwhile
+            with contextlib.suppress(RuntimeError):  # already deleted by its parent
                 dialog.hide()
 
 

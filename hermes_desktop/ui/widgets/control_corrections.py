@@ -30,7 +30,7 @@ _INPUT = frozenset({QEvent.Type.KeyPress, QEvent.Type.InputMethod, QEvent.Type.M
 
 
 class RestingCaret(QObject):
-    """Lets the caret of a text field stand still after ten seconds without input.
+    """Event filter that stops the caret of a text field blinking after ten seconds without input.
 
     Each blink wakes the program and repaints the field. Qt has one blink time for all fields; it is
     changed only while this field has the focus.

@@ -188,7 +188,7 @@ class Theme(QObject):
         return self._scheme
 
     def set_scheme(self, scheme: ColorScheme) -> None:
-        """Request another scheme and apply it at once."""
+        """Request another scheme and apply it immediately."""
         self._scheme = scheme
         self._refresh()
 

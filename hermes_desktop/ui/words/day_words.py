@@ -38,7 +38,7 @@ def day_text(day: date, today: date) -> str:
 
 
 DAYS_BY_NAME = 7
-"""Days back that get a heading of their own; older ones are grouped by month."""
+"""Days back that get a separate heading; older ones are grouped by month."""
 _FIRST_MOMENT, _LAST_MOMENT = -62_135_510_400.0, 253_402_214_400.0
 """A day after the start of year 1 and a day before the end of year 9999, in epoch seconds."""
 

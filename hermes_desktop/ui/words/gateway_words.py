@@ -127,7 +127,7 @@ def explained(status: GatewayStatusChanged) -> str:
 
 
 def refused_text(refusal: HostingRefusal) -> str:
-    """Return why the gateway was not started, for display below a line that says so."""
+    """Return why the gateway was not started, for display below that statement."""
     reason = re.sub(r"^The gateway was not started(, because |\.$)", "", refusal.title)
     if reason and reason != refusal.title:
         reason = capitalized(reason)

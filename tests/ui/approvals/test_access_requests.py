@@ -129,7 +129,7 @@ async def test_a_denied_folder_stays_closed(stage: ChatStage, plan: Path) -> Non
         desk.sheet.escape()
         await done(stage)
         _, denied, failed = results(stage)
-        assert "The person denied it" in denied["error"]
+        assert "The user denied it" in denied["error"]
         assert failed["exit_code"]
         assert stage.paths.config_yaml.read_bytes() == before
         desk.close()

@@ -86,7 +86,7 @@ def test_a_conversation_is_named_after_its_first_exchange(
     assert db.get_session_title(SID) == "A Trip to Rome"
     assert len(server.requests) == 1
     shown = server.naming[0].messages[1]["content"]
-    assert "Person: Where to?" in shown
+    assert "User: Where to?" in shown
     row = db.get_session(SID)
     assert row is not None
     assert (row["api_call_count"], row["input_tokens"]) == (1, 11)  # names are booked apart

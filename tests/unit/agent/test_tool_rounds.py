@@ -86,7 +86,7 @@ def test_the_history_replays_to_the_same_bytes(stage: ToolStage) -> None:
     ("wrong", "words"),
     [
         (ToolCall("c1", "no_such_tool", "{}"), "There is no tool"),
-        (ToolCall("c1", "read_file", '{"path": '), "no valid JSON"),
+        (ToolCall("c1", "read_file", '{"path": '), "not valid JSON"),
         (ToolCall("c1", "read_file", "[]"), "must be a JSON object"),
         (ToolCall("c1", "read_file", "{}"), "Missing: path"),
         (ToolCall("c1", "read_file", '{"path": 3}'), "must be of type string"),

@@ -86,7 +86,7 @@ async def test_an_event_that_is_never_told_is_named(
     hooks: EventHookSet, caplog: pytest.LogCaptureFixture
 ) -> None:
     hooks.add("steps", ("agent:step", "command:new"), lambda *_: None)
-    assert "The hook steps waits for agent:step, which is not told here" in caplog.text
+    assert "The hook steps handles agent:step, which does not exist here" in caplog.text
     assert "command:new" not in caplog.text
 
 

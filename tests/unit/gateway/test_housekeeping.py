@@ -27,7 +27,7 @@ async def test_what_crashes_is_started_again_until_it_is_hopeless(
     await supervised("the work", work, MovableClock(), pause=pauses)
     assert len(runs) == MAX_RAPID_FAILURES
     assert pauses == [2.0, 4.0, 8.0, 16.0]
-    assert "the work failed 5 times and is given up" in caplog.text
+    assert "the work failed 5 times and is not retried" in caplog.text
 
 
 @pytest.mark.asyncio

@@ -421,7 +421,7 @@ def test_a_mark_that_cannot_be_set_does_not_stop_the_chat(
     again = SessionStore(tmp_path / "sessions", GatewayConfig(), db=moving, clock=clock)
     again._ensure_loaded()
     assert again._entries == {KEY: fresh}
-    assert "goes on is unknown" in caplog.text
+    assert "continues is unknown" in caplog.text
 
 
 def test_stored_chats_at_the_next_start(make: Make, db: SessionDB) -> None:

@@ -51,7 +51,7 @@ def test_a_hook_that_nobody_knows_is_kept(
     registry: HookRegistry, caplog: pytest.LogCaptureFixture
 ) -> None:
     registry.register("on_full_moon", lambda **_: 1, plugin="notes")
-    assert "no hook of this version" in caplog.text
+    assert "not a hook of this version" in caplog.text
     assert registry.invoke("on_full_moon", {}) == [1]
 
 

@@ -262,7 +262,7 @@ def test_it_says_what_it_took_and_when_it_is_done_next(
         stage.upkeep.do()
     (line,) = [each for each in caplog.messages if each.startswith("sessions.auto_prune")]
     assert line.startswith(
-        "sessions.auto_prune: deleted 1 sessions that nobody used for 90 days; next: 2026-06-10 "
+        "sessions.auto_prune: deleted 1 sessions unused for 90 days; next: 2026-06-10 "
     )
     found = last_prune(stage.db)
     assert (found.at, found.took, found.error) == (stage.clock.time(), 1, "")

@@ -132,6 +132,6 @@ def test_several_variables_change_in_one_step(tmp_path: Path) -> None:
     path.write_text("HOME_CHANNEL=1\nOTHER=x\nHOME_CHANNEL_NAME=old\n")
     set_env_lines(path, {"HOME_CHANNEL": "2", "HOME_CHANNEL_NAME": None, "NEW": "3"})
     assert path.read_text() == "HOME_CHANNEL=2\nOTHER=x\nNEW=3\n"
-    with pytest.raises(ValueError, match="no plain word"):
+    with pytest.raises(ValueError, match="not a plain word"):
         set_env_lines(path, {"HOME_CHANNEL": "4", "NEW": "two words"})
     assert path.read_text() == "HOME_CHANNEL=2\nOTHER=x\nNEW=3\n"

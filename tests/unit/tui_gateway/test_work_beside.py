@@ -140,7 +140,7 @@ def test_a_session_hears_of_the_end_of_what_it_left_running(
     stage.peer.wait_for("message.complete", 2)
     assert session["_turn_over"].wait(PATIENCE_S)
     told = str(stage.db.get_messages(key)[2]["content"])
-    assert "no person" in told
+    assert "not the user" in told
     assert "Command: make" in told
     assert "built" in told
     stage.model.hold.clear()

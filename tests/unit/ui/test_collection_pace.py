@@ -63,7 +63,7 @@ def test_what_would_take_long_waits_for_the_pause() -> None:
         collect(pace, 1.0, YOUNG_OBJECTS, slow)
     assert pace.decide(2.0, 3 * YOUNG_OBJECTS, hidden=False) is None
     assert pace.decide(LATER, 3 * YOUNG_OBJECTS, hidden=False) == Decision(
-        2, "nothing was going on"
+        2, "the program was idle"
     )
 
 
@@ -71,7 +71,7 @@ def test_all_are_collected_once_nothing_goes_on() -> None:
     pace = after_a_while()
     assert pace.decide(LATER + QUIET_S - 0.1, FEW_OBJECTS, hidden=False) is None
     decision = pace.decide(LATER + QUIET_S, FEW_OBJECTS, hidden=False)
-    assert decision == Decision(2, "nothing was going on")
+    assert decision == Decision(2, "the program was idle")
 
 
 def test_a_hidden_window_need_not_be_quiet() -> None:
@@ -85,7 +85,7 @@ def test_it_is_never_left_out_however_busy_the_person_is() -> None:
         pace.note_activity(float(second))
         assert pace.decide(float(second), FEW_OBJECTS, hidden=False) is None
     pace.note_activity(AT_MOST_S)
-    assert pace.decide(AT_MOST_S, FEW_OBJECTS, hidden=False) == Decision(2, "put off long enough")
+    assert pace.decide(AT_MOST_S, FEW_OBJECTS, hidden=False) == Decision(2, "postponed long enough")
 
 
 def test_once_is_enough() -> None:

@@ -59,7 +59,7 @@ class ApprovalStore:
                 try:
                     self._keep(digest, shown)
                 except OSError as error:
-                    log.warning("What was allowed for always is not kept: %s", error)
+                    log.warning("A permanent approval could not be stored: %s", error)
 
     def forget(self, session_key: str) -> None:
         """Forget the approvals of a chat."""
@@ -88,7 +88,7 @@ class ApprovalStore:
                 with os.fdopen(handle, "w", encoding="ascii") as stream:
                     stream.write(line)
             except OSError as error:
-                log.warning("A decision was not written down: %s", error)
+                log.warning("A decision was not logged: %s", error)
 
     def _always(self) -> Mapping[str, Any]:
         if self._folder is None:
@@ -98,7 +98,7 @@ class ApprovalStore:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError) as error:
-            log.warning("What was allowed for always cannot be read (%s) and does not count", error)
+            log.warning("Permanent approvals cannot be read (%s) and are ignored", error)
             return {}
         return kept if isinstance(kept, dict) else {}
 

@@ -74,8 +74,8 @@ class ApprovalRules:
         deny: Commands, with ``*`` and ``?``, that are never run, whatever starts them.
         allow: Commands, matched exactly, that need no approval.
         sandboxed: ``off``: commands run without a sandbox. Otherwise which commands need approval
-            where it holds everything: none (``auto``), or those that may do harm (``risky``).
-        partly: The same where it holds only a part: all (``ask``), or ``risky``.
+            in a closed sandbox: none (``auto``), or those that may do harm (``risky``).
+        partly: The same for a partial sandbox: all (``ask``), or ``risky``.
     """
 
     mode: Literal["ask", "off"] = "ask"
@@ -109,7 +109,7 @@ class ApprovalRules:
 
         Args:
             dangers: What its text says.
-            hold: How firmly the sandbox will hold it.
+            hold: The level of the sandbox it will run in.
         """
         if self.sandboxed == "off":
             return dangers
@@ -194,7 +194,7 @@ class ApprovalGate:
             text: The command.
             session_id: The session.
             cancel: Ends the wait.
-            hold: How firmly the sandbox will hold it.
+            hold: The level of the sandbox it will run in.
             may_leave: A question because of the sandbox offers to run it outside, once.
 
         Raises:
@@ -206,7 +206,7 @@ class ApprovalGate:
         if hard:
             self._refuse("terminal", text, session_id, f"It {hard[0].words}. That is never done.")
         if self._rules.forbid(text, judgement.programs):
-            self._refuse("terminal", text, session_id, "A rule of the person forbids it.")
+            self._refuse("terminal", text, session_id, "A rule of the user forbids it.")
         reasons = self._rules.reasons(dangers, hold)
         if reasons and text.strip() not in self._rules.allow:
             where = str(self._places.cwd)
@@ -271,7 +271,7 @@ class ApprovalGate:
             dangers.append(Danger("writes-care", f"writes a file; {why}"))
         self._file("write_file", path, dangers, session_id, cancel, text=text)
 
-    def access(  # noqa: PLR0913 - what the question says
+    def access(  # noqa: PLR0913 - the parts of the question
         self,
         access: Access,
         headline: str,
@@ -293,7 +293,7 @@ class ApprovalGate:
             said: The reason that the model gives; untrusted.
             session_id: The session.
             cancel: Ends the wait.
-            may_keep: It can be allowed for always.
+            may_keep: It can be allowed permanently.
 
         Raises:
             ToolError: It was denied; the message is for the model.
@@ -321,7 +321,7 @@ class ApprovalGate:
         text: str = "",
     ) -> None:
         if is_forbidden(path, self._places):
-            self._refuse(tool, path, session_id, "It holds the keys, or the history, of Hermes.")
+            self._refuse(tool, path, session_id, "It contains the keys, or the history, of Hermes.")
         if dangers:
             cwd = str(self._places.cwd)
             self._ask(tool, path, cwd, tuple(dangers), session_id, cancel, text=text)
@@ -344,9 +344,9 @@ class ApprovalGate:
         key = self._chat()
         matter = f"{tool}\n{where}\n{what}"
         if self._rules.mode == "off" or self._queue.is_free(key):
-            self._note("allowed", "nobody is asked here", tool, what, session_id)
+            self._note("allowed", "approvals are off here", tool, what, session_id)
             return False
-        scope = f"{key} {session_id}"  # a new session in the chat is asked again
+        scope = f"{key} {session_id}"  # a new session in the chat needs approval again
         if self._memory.allows(scope, matter):
             self._note("allowed", "it was allowed before", tool, what, session_id)
             return False
@@ -395,7 +395,7 @@ class ApprovalGate:
 
     def _refuse(self, tool: str, what: str, session_id: str, why: str) -> None:
         self._note("refused", why, tool, what, session_id)
-        raise ToolError(f"Refused. {why} Do not try it in another way; tell the person instead.")
+        raise ToolError(f"Refused. {why} Do not try it in another way; tell the user instead.")
 
     def _note(self, decision: str, why: str, tool: str, what: str, session_id: str) -> None:
         log.info("%s in %s: %s (%s)", tool, session_id, decision, why)
@@ -435,8 +435,8 @@ def _tell_plugins(name: str, facts: Mapping[str, Any]) -> None:
         return
     try:
         plugins.invoke_hook(name, **facts)
-    except Exception:  # the registry guards each callback; this is a bug of ours
-        log.exception("Plugins could not be told of a question")
+    except Exception:  # the registry guards each callback; this is our own bug
+        log.exception("Plugins could not be notified of a request")
 
 
 def _told(text: str) -> str:
@@ -453,11 +453,11 @@ def _outside(does: str) -> list[Danger]:
 
 def _denied(answer: UserAnswer) -> str:
     words = {
-        "answered": "The person denied it. Do not try it in another way; ask what to do instead.",
+        "answered": "The user denied it. Do not try it in another way; ask what to do instead.",
         "timeout": "Nobody answered in time, so it was not done.",
-        "stopped": "The person stopped the turn, so it was not done.",
-        "nobody": "It needs a person's word, and nobody can be asked here, so it was not done.",
-        "gone": "Whoever could be asked has left, so it was not done.",
+        "stopped": "The user stopped the turn, so it was not done.",
+        "nobody": "It needs the user's approval, and nobody can be asked here, so it was not done.",
+        "gone": "The user can no longer be reached, so it was not done.",
         "ended": "The program is being closed, so it was not done.",
     }
     return f"Denied. {words[answer.reason]}"

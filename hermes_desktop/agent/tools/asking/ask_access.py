@@ -39,7 +39,7 @@ class FailedCommand:
     missing: tuple[Missing, ...]
 
     def lacked(self, access: Access) -> bool:
-        """Return whether the command failed for want of an access, as far as is known."""
+        """Return whether the command failed because it lacked an access, as far as is known."""
         return any(
             each.value == access.value or Path(access.value) in Path(each.value).parents
             for each in self.missing
@@ -83,7 +83,7 @@ def _ask(arguments: Arguments, context: ToolContext) -> Answer:
     setup = context.setup
     sandbox, level = setup.sandbox, setup.sandbox.status().level
     if level is Level.NONE:
-        raise ToolError("There is no sandbox here: run the command, and the person is asked.")
+        raise ToolError("There is no sandbox here: run the command, and the user is asked.")
     why = " ".join(plain(arguments["why"]).split())
     if not why:
         raise ToolError("why is blank. Say in a sentence what it is needed for.")
@@ -92,7 +92,7 @@ def _ask(arguments: Arguments, context: ToolContext) -> Answer:
         access = _wanted(arguments, grant, context)
     except AccessRefusedError as error:
         raise ToolError(
-            f"Refused without asking. {error} Do not look for a way around it; tell the person."
+            f"Refused without asking. {error} Do not look for a way around it; tell the user."
         ) from error
     if is_granted(access, grant, sandbox.homes):
         return {"granted": "already", access.kind: access.value}
@@ -116,7 +116,7 @@ def _wanted(arguments: Arguments, grant: Grant, context: ToolContext) -> Access:
 
 
 def _kept(choice: ApprovalChoice, access: Access, context: ToolContext) -> Answer:
-    """Remember the person's answer, and return it for the model."""
+    """Remember the user's answer, and return it for the model."""
     sandbox, keep = context.setup.sandbox, context.setup.keep_grant
     answer = {access.kind: access.value, "note": "Run the command again."}
     if choice == "once":
@@ -134,7 +134,7 @@ def _kept(choice: ApprovalChoice, access: Access, context: ToolContext) -> Answe
     return {"granted": "in this session", **answer}
 
 
-# ------------------------------------------------------------------------- words for the person
+# ------------------------------------------------------------------------- texts for the user
 
 
 def _headline(access: Access, level: Level) -> str:
@@ -148,7 +148,7 @@ def _headline(access: Access, level: Level) -> str:
 def _sentences(
     asked: str, access: Access, grant: Grant, level: Level, context: ToolContext
 ) -> tuple[str, ...]:
-    """Return what the person has to know: what has happened, and what follows from a yes."""
+    """Return what the user must know: what has happened, and what permission would allow."""
     return tuple(
         each
         for each in (
@@ -161,7 +161,7 @@ def _sentences(
 
 
 def _led_here(asked: str, access: Access, context: ToolContext) -> str:
-    """Return what was asked for by name, where links lead elsewhere."""
+    """Return the path as the assistant named it, if links lead elsewhere; else ""."""
     if access.kind == "host":
         return ""
     setup = context.setup
@@ -175,8 +175,8 @@ def _consequence(access: Access, grant: Grant, level: Level) -> str:
     if access.kind == "host":
         if level is Level.PARTLY_HELD:
             return (
-                "The sandbox on this computer cannot hold single hosts: commands can then reach "
-                "every host, and send it what they can read."
+                "The sandbox on this computer cannot restrict commands to single hosts: they can "
+                "then reach every host, and send it what they can read."
             )
         return "Commands can then send this host every file that they can read."
     is_folder = Path(access.value).is_dir()
@@ -193,7 +193,7 @@ def _consequence(access: Access, grant: Grant, level: Level) -> str:
 def _what_happened(access: Access, context: ToolContext) -> str:
     failed = context.notes.get(_FAILED)
     if not isinstance(failed, FailedCommand) or not failed.lacked(access):
-        return "No command has failed for want of it so far."
+        return "No command has failed without it so far."
     return (
         f"“{_one_line(failed.command)}” was started and failed. With your permission it will be "
         "started again; what it did before it failed stays."
@@ -208,7 +208,7 @@ def _one_line(text: str) -> str:
 ASK_ACCESS = Tool(
     ACCESS_TOOL,
     "terminal",
-    "Ask the person to let commands reach a file, a folder or a host. Commands run in a sandbox: "
+    "Ask the user to let commands reach a file, a folder or a host. Commands run in a sandbox: "
     "they reach the system and the working folder and have no network, not even servers of each "
     "other, and what is not granted does not exist for them. Ask only for what the task needs, "
     "and as little as possible. Then run the command again.",

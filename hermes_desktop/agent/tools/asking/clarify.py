@@ -86,7 +86,7 @@ def _choices(given: list[Any]) -> tuple[str, ...]:
     found: list[str] = []
     for number, each in enumerate(given, 1):
         if not isinstance(each, str) or not each.strip():
-            raise ToolError(f"Choice {number} is no text.")
+            raise ToolError(f"Choice {number} is not text.")
         words = " ".join(plain(each).split())
         if len(words) > MOST_CHOICE:
             raise ToolError(f"Choice {number} is longer than {MOST_CHOICE} characters.")
@@ -103,24 +103,24 @@ def _told(text: str, choices: tuple[str, ...], reply: UserAnswer) -> Answer:
     if reply.text:
         return {**asked, "user_response": reply.text}
     if reply.reason == "answered":
-        note = "The person skipped the question. Use your judgement."
+        note = "The user skipped the question. Use your judgment."
         return {**asked, "user_response": None, "note": note}
     words = {
         "timeout": "Nobody answered in time.",
         "nobody": "Nobody can be asked here.",
-        "gone": "Whoever could be asked has left.",
+        "gone": "The user can no longer be reached.",
         "ended": "The program is being closed, so nobody can be asked any more.",
     }
-    note = f"{words[reply.reason]} Go on without an answer if that does no harm, and say so."
+    note = f"{words[reply.reason]} Continue without an answer if that does no harm, and mention it."
     return {**asked, "user_response": None, "note": note}
 
 
 CLARIFY = Tool(
     "clarify",
     "clarify",
-    "Ask the person a question and wait for the answer. Use it when you cannot go on sensibly "
-    "without knowing, not for small talk. Offer choices where there are few; any other answer may "
-    "be given, too.",
+    "Ask the user a question and wait for the answer. Use it when you cannot continue sensibly "
+    "without the answer, not for small talk. Offer choices if there are only a few; the user may "
+    "also give another answer.",
     {
         "question": {"type": "string", "description": "What you want to know, in a few sentences."},
         "choices": {

@@ -156,7 +156,7 @@ class RequestQueue:
         showing = {each for each in self._snapshot() if _guarded(each.serves, request)}
         waiting = _Waiting(request, cancel, set(showing))
         with self._lock:
-            waiting.shown_by &= set(self._attendants)  # attendants that left meanwhile do not count
+            waiting.shown_by &= set(self._attendants)  # attendants that have left do not count
             why_not: Reason | None = "ended" if self._closed else None
             if not waiting.shown_by:
                 why_not = why_not or "nobody"
@@ -276,7 +276,7 @@ class RequestQueue:
             self._enders.append(follower)
 
     def end_session(self, session_id: str) -> None:
-        """Notify that a session has ended, so that what was allowed in it counts no more."""
+        """Notify that a session has ended, so that what was allowed in it is no longer valid."""
         with self._lock:
             followers = tuple(self._enders)
         for follower in followers:

@@ -54,7 +54,7 @@ class FilePlace:
         """Open the folder for the block.
 
         Raises:
-            ToolError: A link is on the way by now: what was assessed is not what is there.
+            ToolError: The path now contains a link, so it is not the file that was assessed.
         """
         try:
             with OpenFolder(self.folder) as folder:
@@ -62,7 +62,7 @@ class FilePlace:
         except OSError as error:
             if error.errno not in _LED_ELSEWHERE:
                 raise
-            raise ToolError(f"{self.shown} leads elsewhere by now. Look at it again.") from None
+            raise ToolError(f"{self.shown} leads elsewhere now. Check it again.") from None
 
     def write(self, text: str, last_look: Callable[[], None] = lambda: None) -> None:
         """Replace the content of the file, and create it and its folders if they are missing.
@@ -72,7 +72,7 @@ class FilePlace:
             last_look: Called right before; an exception it raises keeps the old file.
 
         Raises:
-            ToolError: A link is on the way by now.
+            ToolError: The path now contains a link.
             OSError: It cannot be written.
         """
         with self.opened() as folder:
@@ -115,7 +115,7 @@ def for_writing(text: str, context: ToolContext, content: str = "") -> FilePlace
 
 
 def _placed(path: Path, shown: str, context: ToolContext) -> FilePlace:
-    """Return the place of a canonical path: whatever it leads to from now on is another file."""
+    """Return the place of a canonical path; if it leads elsewhere later, that is another file."""
     for each in context.setup.roots:
         root = Path(os.path.realpath(each))
         if path == root or root in path.parents:
@@ -137,13 +137,15 @@ def stamp_of(path: Path) -> Stamp | None:
 
 
 def require_unchanged(path: Path, shown: str, seen: Stamp | None) -> None:
-    """Protect changes that another program made meanwhile.
+    """Protect changes that another program has made since the file was read.
 
     Raises:
         ToolError: The file has changed since it was read.
     """
     if stamp_of(path) != seen:
-        raise ToolError(f"{shown} was changed meanwhile; nothing was written. Read it again.")
+        raise ToolError(
+            f"{shown} has changed since you read it; nothing was written. Read it again."
+        )
 
 
 def read_text(place: FilePlace, *, exactly: bool = False, missing: str | None = None) -> str:
@@ -168,27 +170,27 @@ def read_text(place: FilePlace, *, exactly: bool = False, missing: str | None = 
         raise ToolError(f"There is no file {shown}.") from None
     except OSError as error:
         if error.errno == errno.ENXIO:  # a socket, which cannot be opened
-            raise ToolError(f"{shown} is no plain file.") from None
+            raise ToolError(f"{shown} is not a regular file.") from None
         raise
     data = _content(descriptor, shown)
     if len(data) > MOST_BYTES:
         raise ToolError(f"{shown} is too large.")
     if b"\x00" in data[:8192]:
-        raise ToolError(f"{shown} is no text ({len(data)} bytes).")
+        raise ToolError(f"{shown} is not text ({len(data)} bytes).")
     try:
         return data.decode("utf-8", "strict" if exactly else "replace")
     except UnicodeDecodeError:
         raise ToolError(
-            f"{shown} is no text in UTF-8; writing it back would damage it. Use another program."
+            f"{shown} is not text in UTF-8; writing it back would damage it. Use another program."
         ) from None
 
 
 def _content(descriptor: int, shown: str) -> bytes:
-    """Return what is in a regular file, up to a little more than is allowed; closes it."""
+    """Return the content of a regular file, up to a little more than is allowed; closes it."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
-        what = "a folder" if stat.S_ISDIR(status.st_mode) else "no plain file"
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise ToolError(f"{shown} is {what}.")
     with os.fdopen(descriptor, "rb") as stream:
         if status.st_size > MOST_BYTES:
@@ -205,6 +207,6 @@ def refuse_marks(old: str, new: str) -> None:
     """
     if new.count(_MARK) > old.count(_MARK):
         raise ToolError(
-            f"The text holds {_MARK}, which stands for a secret that you were not shown. Change "
+            f"The text contains {_MARK}, which stands for a secret that you were not shown. Change "
             "only the parts around it, with patch."
         )

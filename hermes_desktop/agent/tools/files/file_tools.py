@@ -99,8 +99,8 @@ READ_FILE = Tool(
 WRITE_FILE = Tool(
     "write_file",
     "file",
-    "Write a whole text file, in place of what was there. Folders are made as needed.",
-    {"path": _PATH, "content": {"type": "string", "description": "All of its new text."}},
+    "Write a whole text file; replaces an existing one. Folders are created as needed.",
+    {"path": _PATH, "content": {"type": "string", "description": "Its complete new text."}},
     _write,
     required=("path", "content"),
     subject="path",
@@ -112,7 +112,7 @@ PATCH = Tool(
     {
         "path": _PATH,
         "old_string": {"type": "string", "description": "Exact text, found only once."},
-        "new_string": {"type": "string", "description": "What stands there afterwards."},
+        "new_string": {"type": "string", "description": "The text that replaces it."},
         "replace_all": {"type": "boolean", "description": "Replace it wherever it occurs."},
     },
     _patch,

@@ -33,7 +33,7 @@ def _search(arguments: Arguments, context: ToolContext) -> Answer:
     if not place.path.exists():
         raise ToolError("There is no such folder.")
     if not place.path.is_dir() and not place.path.is_file():
-        raise ToolError("It is neither a folder nor a plain file.")
+        raise ToolError("It is neither a folder nor a regular file.")
     limit = arguments.get("limit", 50)
     by_name = arguments.get("target", "content") == "files"
     if by_name:
@@ -62,7 +62,7 @@ def _held(place: FilePlace) -> Iterator[str]:
 
 
 def _shown(found: str, start: str, place: FilePlace) -> str:
-    """Return the path of something found, as a path of the folder that was asked for."""
+    """Return the path of a hit, relative to the requested folder's own path."""
     return str(place.path / found[len(start) :].lstrip("/")) if found != start else str(place.path)
 
 
@@ -84,7 +84,7 @@ def _names(start: str, place: FilePlace, pattern: str, context: ToolContext) -> 
 
 
 def _plan(place: FilePlace, context: ToolContext) -> Plan:
-    """Return how the program that searches runs: it may read what is searched, and change nothing.
+    """Return the sandbox plan of the search program: it may read the folder, and change nothing.
 
     Raises:
         ToolError: The sandbox cannot be opened to so much.

@@ -17,21 +17,21 @@ from hermes_desktop.agent.tools.processes.process_output import KeptOutput
 from hermes_desktop.core.processes import process_tree
 
 POLITE_S = 2.0
-"""How long a program may take to end when it is asked to."""
+"""How long a program may take to end after the signal to do so."""
 _LOOK_S = 1.0
 _CHUNK = 65536
 _AFTERMATH_S = 0.3
 _WRITE_S = 2.0
 _MOST_AT_ONCE = 1024 * 1024
 _BREATH_S = 0.1
-"""The pause after more output than that at once: a flood would keep this program busy."""
+"""The pause after a larger amount of output: a flood would keep this program busy."""
 MOST_WRITTEN = 65536
 
 
 class BackgroundProcess:
     """A background process, started on construction. Thread-safe.
 
-    It runs until nothing of what it has started is alive any more.
+    It runs until everything it has started has ended.
 
     It is started by the thread that watches it, because the kernel ends a sandboxed command
     together with the thread that started it.
@@ -82,7 +82,7 @@ class BackgroundProcess:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it runs any more."""
+        """Whether everything it has started has ended."""
         return self._over.is_set()
 
     @property
@@ -137,7 +137,7 @@ class BackgroundProcess:
                     os.killpg(group, signal.SIGTERM)
 
     def _groups(self) -> tuple[int, ...]:
-        """Return the groups that a polite signal goes to; bubblewrap would end all at once."""
+        """Return the groups that a polite signal goes to; bubblewrap would end all immediately."""
         if self._is_wrapped:
             with contextlib.suppress(OSError, ValueError):
                 children = Path(f"/proc/{self.pid}/task/{self.pid}/children")

@@ -178,7 +178,7 @@ class ProcessTable:
         return next((each for each in self.listed() if each.id == process_id), None)
 
     def hold(self, process_id: str) -> Hold:
-        """Return how firmly a process is held; an unknown one is not held."""
+        """Return the sandbox level of a process; an unknown one has none."""
         plan = self.plan(process_id)
         return plan.hold if plan is not None else Hold(Level.NONE, "runs without a sandbox")
 
@@ -311,7 +311,7 @@ class ProcessTable:
             try:
                 listener(self._info(kept))
             except Exception:
-                log.exception("Nobody could be told of the end of %s", kept.id)
+                log.exception("A listener to the end of %s failed", kept.id)
 
     def _forget_old(self) -> None:
         ended = [name for name, each in self._kept.items() if each.process.is_over]

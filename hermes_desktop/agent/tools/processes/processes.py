@@ -59,7 +59,7 @@ def chat_of(context: ToolContext) -> str:
 def _table(context: ToolContext) -> ProcessTable:
     table = context.setup.processes
     if table is None or sys.platform == "win32":  # pipes cannot be polled there
-        raise ToolError("Nothing can be left running here. Run it and wait for it.")
+        raise ToolError("Nothing can run in the background here. Run it and wait for it.")
     return table
 
 
@@ -152,12 +152,12 @@ def _write(
 PROCESS = Tool(
     "process",
     "terminal",
-    "See and end what terminal started with background=true: list; poll (state and output; give "
-    "the cursor of the last answer to get only what is new); wait (for its end); kill (with all "
-    "that it started); write, submit (with Enter) and close for its standard input.",
+    "Inspect and end what terminal started with background=true: list; poll (state and output; "
+    "pass the last cursor to get only new output); wait (for its end); kill (with everything it "
+    "started); write, submit (with Enter) and close for its standard input.",
     {
         "action": {"type": "string", "enum": list(_ACTIONS), "description": "What."},
-        "session_id": {"type": "string", "description": "As terminal said; not for list."},
+        "session_id": {"type": "string", "description": "As returned by terminal; not for list."},
         "cursor": {"type": "integer", "minimum": 0, "description": "For poll and wait."},
         "timeout": {
             "type": "integer",

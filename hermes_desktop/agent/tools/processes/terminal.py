@@ -99,9 +99,9 @@ def _wait(argv: Sequence[str], plan: Plan, timeout: float, context: ToolContext)
     if context.cancel.is_set():
         answer["error"] = STOPPED
     elif ended.timed_out:
-        answer["error"] = f"It was ended after {timeout:g} s, with all that it had started."
+        answer["error"] = f"It was ended after {timeout:g} s, with everything it had started."
     elif ended.cut and ended.code == -signal.SIGKILL:
-        answer["error"] = "It was ended, because it put out far too much. Send that to a file."
+        answer["error"] = "It was ended because its output was far too long. Send it to a file."
     return answer
 
 
@@ -114,7 +114,7 @@ def _folder(arguments: Arguments, context: ToolContext) -> Path:
         return folder
     path, _ = resolve(text, context)
     if not path.is_dir():
-        raise ToolError("workdir is no folder.")
+        raise ToolError("workdir is not a folder.")
     return path
 
 
@@ -137,9 +137,9 @@ def _shortened(text: str) -> str:
 TERMINAL = Tool(
     "terminal",
     "terminal",
-    "Run a command in a shell and wait for it. Nothing that it starts outlives it. Each call is a "
-    "shell of its own: folder and variables do not last. What may do harm waits for the person. "
-    "What runs for long (servers, builds) needs background=true: it comes back at once with a "
+    "Run a command in a shell and wait for it. Everything it starts ends with it. Each call is a "
+    "new shell: folder and variables do not persist. Risky commands wait for the user's approval. "
+    "What runs for long (servers, builds) needs background=true, which returns immediately with a "
     "session_id for process.",
     {
         "command": {"type": "string", "description": "For bash, or sh where there is none."},
@@ -151,11 +151,11 @@ TERMINAL = Tool(
         },
         "background": {
             "type": "boolean",
-            "description": "Leave it running beside the conversation, until the program quits.",
+            "description": "Keep it running in the background until the program quits.",
         },
         "notify_on_complete": {
             "type": "boolean",
-            "description": "Of a background process: you are told when it ends.",
+            "description": "For a background process: you are notified when it ends.",
         },
         "workdir": {"type": "string", "description": "Where it runs, if not the working folder."},
     },

@@ -34,7 +34,7 @@ def _fetch(arguments: Arguments, context: ToolContext) -> Answer:
     url = arguments["url"].strip()
     for _ in range(_MOST_HOPS):
         if context.setup.clean(url) != url:
-            raise ToolError("The address holds a secret, which is not sent.")
+            raise ToolError("The address contains a secret, so nothing was sent.")
         response, body = _get(url, context)
         target = response.headers.get("location")
         if response.is_redirect and target:
@@ -49,7 +49,7 @@ def _fetch(arguments: Arguments, context: ToolContext) -> Answer:
         if response.is_error:
             answer["error"] = f"The server answered {response.status_code}."
         return answer
-    raise ToolError("The page leads on and on to others.")
+    raise ToolError("The page redirects too many times.")
 
 
 def public_address(parts: SplitResult) -> str:
@@ -66,13 +66,13 @@ def public_address(parts: SplitResult) -> str:
     if parts.scheme not in {"http", "https"} or not host or "@" in parts.netloc:
         raise ToolError("Only plain http:// and https:// addresses can be fetched.")
     if port not in _PORTS:
-        raise ToolError(f"Port {port} is not asked.")
+        raise ToolError(f"Port {port} is not allowed.")
     try:
         addresses = resolve(host, port)
     except (OSError, UnicodeError):
         raise ToolError(f"There is no server {host[:100]}.") from None
     if not addresses or not all(is_public(each) for each in addresses):
-        raise ToolError("Addresses of this machine, or of its own network, are not asked.")
+        raise ToolError("Addresses of this machine and of its network are not allowed.")
     return addresses[0]
 
 
@@ -112,7 +112,7 @@ class _Request:
         Raises:
             ToolError: It cannot be sent, or there is no response.
         """
-        import httpx  # noqa: PLC0415 - only who fetches pays for it
+        import httpx  # noqa: PLC0415 - needed only for a request
 
         try:
             parts = urlsplit(self._url)
@@ -153,7 +153,7 @@ class _Request:
 
 def _text(body: bytes, kind: str, charset: str) -> str:
     if kind and not _READABLE.match(kind):
-        raise ToolError(f"It is no text but {kind[:60]}.")
+        raise ToolError(f"It is not text but {kind[:60]}.")
     try:
         name = codecs.lookup(charset).name
         text = body.decode("utf-8" if name in _NO_CHARSETS else name, "replace")

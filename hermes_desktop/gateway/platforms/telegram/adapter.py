@@ -144,7 +144,7 @@ class TelegramAdapter(PlatformAdapter):
             self._fail(failure)
             return False
         self.heard()
-        log.info("Telegram is asked as %s", self._bot.shown)
+        log.info("Connected to Telegram as %s", self._bot.shown)
         self._poller = poller
         self._tasks.start(self._ask(poller), name="telegram poll")
         self._tasks.start(self._look_after(api), name="telegram menu")
@@ -178,7 +178,7 @@ class TelegramAdapter(PlatformAdapter):
         try:
             failure = await poller.run()
         except Exception:  # a bug here must not silence the bot permanently
-            log.exception("Asking Telegram for messages failed")
+            log.exception("Fetching messages from Telegram failed")
             self.set_fatal_error("error", "Fetching messages failed.", retryable=True)
             return
         self._fail(failure)
@@ -261,7 +261,7 @@ class TelegramAdapter(PlatformAdapter):
                 await self._api.answer_button(query_id, words[:_TOAST])
 
     def _follow(self, chat_id: str, moved_to: str) -> None:
-        log.info("The group %s goes on as %s", chat_id, moved_to)
+        log.info("The group %s continues as %s", chat_id, moved_to)
         self._moved[chat_id] = moved_to
         self.chat_moved(chat_id, moved_to)
 

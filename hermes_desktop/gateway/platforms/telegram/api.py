@@ -239,7 +239,7 @@ class TelegramApi:
             raise self._refused(error.refusal) from None
         except (TimedOut, NetworkError) as error:
             said = _INSIDES.sub("", str(error))
-            words = self._clean(said or "the connection did not come about")
+            words = self._clean(said or "the connection could not be established")
             if isinstance(error.__cause__, _NOT_SENT):
                 raise NotSentError(words) from None
             raise UncertainError(words) from None
@@ -261,7 +261,7 @@ def _read(results: Sequence[Any]) -> Iterator[Incoming]:
         try:
             yield incoming(raw)
         except (TypeError, KeyError, ValueError, AttributeError):  # it does not even have a number
-            log.warning("Telegram sent something that is no update")
+            log.warning("Telegram sent something that is not an update")
 
 
 def _whole(text: str) -> str:

@@ -64,7 +64,7 @@ async def fetched(
             data = await _fetched(fetch, each.file_id, most)
             path = await worker.run(save, home, each, data)
         except (RefusalError, OSError) as error:
-            log.warning("A file that came with a message could not be had: %s", error)
+            log.warning("A file that came with a message could not be fetched: %s", error)
             words.append(
                 f"[{_named(each)} came with this message but could not be fetched: {_why(error)}.]"
             )

@@ -75,7 +75,7 @@ class BotReplyLimit:
         if len(self._answered) > _MOST_CHATS:
             del self._answered[next(iter(self._answered))]
         if number == _MOST_BOT_REPLIES + 1:
-            log.warning("Another bot is not answered any more until a person writes there")
+            log.warning("Another bot is no longer answered until a human writes there")
         return number <= _MOST_BOT_REPLIES
 
 
@@ -96,7 +96,7 @@ class UpdateConverter:
             return self._event_of(group, bot)
         except Exception:
             # A bug here would recur with every response and block all other updates.
-            log.exception("Nothing could be made of an update of Telegram")
+            log.exception("An update of Telegram could not be processed")
             return None
 
     def _event_of(self, group: Sequence[Incoming], bot: Bot) -> MessageEvent | None:

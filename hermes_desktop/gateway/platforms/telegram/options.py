@@ -103,5 +103,5 @@ def _patterns(value: Any) -> tuple[re.Pattern[str], ...]:
         try:
             found.append(re.compile(str(pattern), re.IGNORECASE))
         except re.error as error:
-            log.warning("A pattern of telegram.mention_patterns makes no sense: %s", error)
+            log.warning("A pattern of telegram.mention_patterns is not valid: %s", error)
     return tuple(found)

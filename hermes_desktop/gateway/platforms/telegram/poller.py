@@ -210,7 +210,7 @@ class Poller:
             if wait <= _LONGEST_WAIT_S:
                 return None
             return Failure("rate_limited", f"Telegram requires a pause of {wait:.0f} s: {error}.")
-        log.info("Telegram was asked in vain: %s", error)
+        log.info("A request to Telegram failed: %s", error)
         if troubles + 1 < _TRIES:
             return None
         if code == CONFLICT:

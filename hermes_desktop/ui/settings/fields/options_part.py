@@ -35,7 +35,7 @@ _NAME_WIDTH = 150
 
 
 class ResetRuleSection(QWidget):
-    """A check box that gives chats a rule of their own, with the fields of that rule below.
+    """A check box that gives chats a separate rule, with the fields of that rule below.
 
     Args:
         who: The chats that the rule is for, as declared.

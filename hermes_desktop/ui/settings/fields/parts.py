@@ -2,7 +2,7 @@
 
 A *part* is a block of a page. It receives a :class:`SettingsContext`, keeps what the user wants
 until the page is saved, and shows errors at its fields. Settings that are declared as options go
-through the shared draft and need no part; a part of its own is for what is not an option: secrets,
+through the shared draft and need no part; a separate part is for what is not an option: secrets,
 lists, checks.
 """
 

@@ -102,7 +102,7 @@ class PageColumn(QScrollArea):
     def _grow(self, for_s: float) -> None:
         """Build the page from the top, at least one step and for a limited time.
 
-        So a long page appears at once.
+        So a long page appears immediately.
         """
         until = time.monotonic() + for_s
         while self._growing:
@@ -118,8 +118,8 @@ class PageColumn(QScrollArea):
     def _give_room(self) -> None:
         """Lay out new rows before they are painted.
 
-        Otherwise each of the nested layouts notifies the next one by an event of its own, and
-        meanwhile all rows are painted in the space of a few.
+        Otherwise each of the nested layouts notifies the next one by a separate event, and until
+        the last one all rows are painted in the space of a few.
         """
         layout = self._holder.layout()
         if layout is None:

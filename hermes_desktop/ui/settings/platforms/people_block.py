@@ -147,7 +147,7 @@ class SendersBlock(QWidget):
         self.listed.setVisible(bool(lines))
 
     def _too_open(self) -> str:
-        """Return a warning on what authorizes everybody; "" without any."""
+        """Return a warning about settings that admit everyone; "" for none."""
         draft, key, standing = self._context.draft, self._facts.people_key, self._standing
         everybody = standing.everybody if standing is not None else ()
         stars = [each for each in (standing.listed if standing else ()) if "*" in each.names]

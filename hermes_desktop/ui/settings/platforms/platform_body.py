@@ -1,4 +1,4 @@
-"""The settings of one platform: tokens at once, the other blocks one by one afterwards.
+"""The settings of one platform: tokens first, the other blocks one by one afterwards.
 
 The connection test is a real round trip with stored and pasted values; nothing is stored.
 """

@@ -169,7 +169,7 @@ class Draft(QObject):
             self._put({})
 
     def end_typing(self) -> None:
-        """End the typing step; further keystrokes are a step of their own."""
+        """End the typing step; further keystrokes form a new step."""
         self._typing_in = ""
 
     def undo(self) -> str:
@@ -296,5 +296,5 @@ def _same_as(view: SettingView, edit: Edit) -> bool:
         return False
     now = view.stored if view.overridden else view.value
     if view.option.kind == "number":
-        return bool(now == edit.value)  # 15 typed over 15.0 is no change
+        return bool(now == edit.value)  # 15 typed over 15.0 is not a change
     return same(now, edit.value)

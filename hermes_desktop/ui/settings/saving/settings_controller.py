@@ -30,7 +30,7 @@ class SettingsController(QObject):
         pending: Returns the further changes that the parts of all pages want to save.
 
     Signals:
-        read: The draft was loaded; carries the settings that were changed elsewhere meanwhile.
+        read: The draft was loaded; carries the settings that were changed elsewhere since.
         broken: A file cannot be parsed; carries the error. Nothing was loaded.
         busy_changed: Saving started or ended.
         saved: Carries the outcome, and each setting as it was before. The draft has been loaded

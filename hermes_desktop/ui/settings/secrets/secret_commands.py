@@ -293,7 +293,7 @@ class SecretCommands(QObject):
             parent=self._window,
         )
         question.setWindowTitle(self.tr("Secrets"))
-        self._busy = True  # blocks other actions meanwhile
+        self._busy = True  # blocks other actions
         try:
             answer = await self._context.slots.ask(question)
         finally:

@@ -177,7 +177,7 @@ def places_words(view: SecretView, *, show_end: bool = False) -> str:
 
 
 def left_after_removal(view: SecretView) -> str:
-    """Return a sentence on what takes effect once keyring and plain file no longer hold it."""
+    """Return a sentence on what takes effect once it is in neither keyring nor plain file."""
     left: Sequence[SecretPlace] = [
         each for each in view.places if each.where not in {"keyring", "plain file"}
     ]

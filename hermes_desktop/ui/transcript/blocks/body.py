@@ -100,7 +100,7 @@ class Body(Stack):
         """Show or hide the caret of a growing text after the last paragraph.
 
         Returns:
-            False when the last block is no text, so that the caret must be shown elsewhere.
+            False when the last block is not text, so that the caret must be shown elsewhere.
         """
         segments = self.segments
         for segment in segments[-2:]:

@@ -40,7 +40,7 @@ _HEADER = 28
 
 
 class CodeText(QPlainTextEdit):
-    """A read-only code widget without vertical scrolling of its own."""
+    """A read-only code widget without vertical scrolling."""
 
     menu_wanted = Signal(QPoint)
 

@@ -21,10 +21,10 @@ _EXIT_CODE = re.compile(r'"exit_code"\s*:\s*(-?\d+)')
 _FAILED = re.compile(r'"(?:success|ok)"\s*:\s*false|"error"\s*:\s*"[^"]')
 _FIRST_STRING = re.compile(r'"\w+"\s*:\s*"((?:[^"\\]|\\.){1,200})')
 _TROUBLES = (
-    ("nobody answered", re.compile(r"^Nobody answered in time")),
-    ("nobody to ask", re.compile(r"nobody can be asked", re.IGNORECASE)),
+    ("no answer", re.compile(r"^Nobody answered in time")),
+    ("no one to ask", re.compile(r"nobody can be asked", re.IGNORECASE)),
     ("denied", re.compile(r"\bdenied (it|this|that)\b|\buser denied\b", re.IGNORECASE)),
-    ("stopped", re.compile(r"^The person stopped (this|the turn)\b")),
+    ("stopped", re.compile(r"^The (user|person) stopped (this|the turn)\b")),
 )
 """Short text for errors caused by a decision of the user, in whichever program."""
 _LONGEST_WHY = 48
@@ -119,7 +119,7 @@ def result_text(result: str) -> str:
     """
     own, said = split_hints(result)
     text = _own_text(own)
-    return f"{text}\n\nYou said meanwhile: {said}" if said else text
+    return f"{text}\n\nYou said in the meantime: {said}" if said else text
 
 
 def _own_text(result: str) -> str:

@@ -149,7 +149,7 @@ class LiveTurn:
         calls: The states of its calls, shared with the controller that receives their events.
         parts: Text before tool calls that is not a row yet.
         reply: The reply being written; None while it waits for running tools.
-        spoke: Whether rows of its own are shown above.
+        spoke: Whether the turn's own rows are shown above.
         waiting: The note that the prompt waits.
         note: A temporary note.
         failure: The reason of its failure, or a quiet line after it was sent again.

@@ -84,7 +84,7 @@ class LiveTurns:
         return turn.reply
 
     def tool(self, event: ToolStarted | ToolFinished, calls: list[CallState]) -> None:
-        """Show the state of a tool call; text before it becomes a message of its own.
+        """Show the state of a tool call; text before it becomes a separate message.
 
         Args:
             event: The start or the end of a call.

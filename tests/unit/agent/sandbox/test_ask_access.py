@@ -71,7 +71,7 @@ def test_what_has_not_happened_is_not_said(closed: ToolStage, plan: Path) -> Non
         "Commands can then change and delete everything in this folder. They can also send it to "
         "example.org."
     )
-    assert request.why[1] == "No command has failed for want of it so far."
+    assert request.why[1] == "No command has failed without it so far."
 
 
 def test_once_is_for_the_next_command(closed: ToolStage, plan: Path) -> None:

@@ -209,7 +209,7 @@ def test_a_folder_outside_is_asked_about(closed: ToolStage) -> None:
 def test_what_is_forbidden_stays_forbidden(closed: ToolStage) -> None:
     closed.config["approvals"] = {"deny": ["git push*"]}
 
-    assert "A rule of the person" in run(closed, "git push origin")["error"]
+    assert "A rule of the user" in run(closed, "git push origin")["error"]
 
 
 def _until(done: Any) -> None:

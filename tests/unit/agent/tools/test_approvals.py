@@ -81,7 +81,7 @@ def test_always_outlives_the_program(stage: ToolStage) -> None:
 
 def test_denied(stage: ToolStage) -> None:
     stage.person(lambda _request: "deny")
-    assert "The person denied it" in str(remove(stage)["error"])
+    assert "The user denied it" in str(remove(stage)["error"])
     assert (stage.cwd / "build").exists()
 
 

@@ -122,7 +122,7 @@ def test_the_program_ends_meanwhile(stage: ToolStage) -> None:
 
 def test_whoever_could_be_asked_leaves(stage: ToolStage) -> None:
     leave = stage.answers(lambda _question: threading.Thread(target=leave).start())
-    assert "has left" in ask(stage, question="Which port?")["note"]
+    assert "no longer be reached" in ask(stage, question="Which port?")["note"]
 
 
 def test_one_of_two_leaves_and_the_other_answers(stage: ToolStage) -> None:

@@ -95,7 +95,7 @@ def test_a_page_that_leads_to_this_machine(
         target = leads_to.format(own.getsockname()[1]).encode()
         head = b"HTTP/1.1 302 Found\r\nLocation: " + target + b"\r\nContent-Length: 0\r\n\r\n"
         got = fetched(stage, lambda connection: connection.sendall(head))
-        assert "its own network" in got["error"]
+        assert "its network" in got["error"]
         with pytest.raises(TimeoutError):
             own.accept()
 
@@ -114,7 +114,7 @@ def test_a_page_that_leads_on_and_on(stage: ToolStage) -> None:
         thread = threading.Thread(target=serve)
         thread.start()
         url = f"http://example.test:{serving.getsockname()[1]}/"
-        assert "leads on and on" in stage.result(call("web_fetch", url=url))[0]["error"]
+        assert "redirects too many times" in stage.result(call("web_fetch", url=url))[0]["error"]
         thread.join(60)
     assert len(heard) == 5
 

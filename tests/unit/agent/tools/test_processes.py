@@ -101,7 +101,7 @@ def test_a_shell_that_waits_for_orders_gets_none_that_nobody_allowed(stage: Tool
     stage.person(lambda request: "once" if request.text == "sh" else "deny")
     shell = start(stage, "sh")
     told = ask(stage, action="submit", session_id=shell, data="rm -rf ~/work")
-    assert "The person denied it" in told["error"]
+    assert "The user denied it" in told["error"]
     assert stage.cwd.is_dir()
 
 

@@ -112,7 +112,7 @@ def test_what_is_no_folder_for_work(homes: Homes) -> None:
         (homes.user / ".config", "settings of programs"),
         (Path("/etc"), "system"),
         (homes.user / "gone", "does not exist"),
-        (homes.user / "file", "no folder"),
+        (homes.user / "file", "not a folder"),
     ):
         assert words in why_not(folder, homes)
     (homes.user / "projects" / "link").symlink_to(homes.user)

@@ -17,7 +17,7 @@ def test_two_bots_do_not_go_on_for_ever(caplog: pytest.LogCaptureFixture) -> Non
     with caplog.at_level(logging.WARNING):
         taken = [talk.may_go_on(said(is_bot=True)) for _ in range(30)]
     assert taken.count(True) == 10
-    assert caplog.text.count("until a person writes") == 1
+    assert caplog.text.count("until a human writes") == 1
     assert talk.may_go_on(said(is_bot=True, chat="-7"))  # elsewhere it is another talk
     assert talk.may_go_on(said(is_bot=False))
     talk.person_wrote("-100")
