@@ -1,6 +1,7 @@
 """The gateway of a soak test as a process: start, inspect, stop, kill, restart."""
 
 import asyncio
+import contextlib
 import json
 import os
 import resource
@@ -163,8 +164,11 @@ class SoakHome:
             return None
 
     def _children(self) -> list[int]:
-        tasks = Path(f"/proc/{self._running.pid}/task").glob("*/children")
-        return [int(pid) for task in tasks for pid in task.read_text().split()]
+        found = []
+        for task in Path(f"/proc/{self._running.pid}/task").glob("*/children"):
+            with contextlib.suppress(FileNotFoundError):  # a thread may end at any time
+                found += [int(pid) for pid in task.read_text().split()]
+        return found
 
     def wake_ups(self) -> int:
         """Return how often its threads have gone to sleep so far."""

@@ -388,9 +388,8 @@ async def test_nothing_is_left_behind(tmp_path: Path) -> None:
         async with telegram_stage(tmp_path, telegram.base_url, streaming=STREAMING) as stage:
             telegram.say("hello")
             await stage.until(lambda: stage.finished and telegram.texts())
-            await asyncio.sleep(0.1)
-            running = {each.get_name() for each in asyncio.all_tasks()}
-            assert not running & {"typing", "growing reply"}
+            shown = {"typing", "growing reply"}
+            await stage.until(lambda: not shown & {each.get_name() for each in asyncio.all_tasks()})
             typed = len(telegram.called("sendChatAction"))
             assert typed >= 1
         names = {each.get_name() for each in asyncio.all_tasks() - served - before}

@@ -250,6 +250,7 @@ async def test_the_button_moves_nothing(stage: Stage) -> None:
     """Neither at the end of the transcript nor further up: it stands in the margin."""
     async with stage:
         stage.window.resize(720, 480)
+        stage.window.new_chat()  # so narrow a window shows either the list or a session
         for number in range(4):
             await stage.type_and_send(f"Line {number}")
         await stage.turn("echo 1 > plan.txt", "Change it")
