@@ -89,7 +89,7 @@ def _starts_others(verb: str, words: Sequence[str]) -> bool:
         word == "-u"
         or (word in {"-c", "--config"} and _HIDDEN_SETTING.match(value))
         or (word.startswith("--config=") and _HIDDEN_SETTING.match(word.partition("=")[2]))
-        for word, value in zip(words, [*words[1:], ""], strict=True)
+        for word, value in zip(words, [*words[1:], ""], strict=False)
     )
 
 

@@ -369,7 +369,7 @@ class RedirectReader(WordReader):
                 self._process_substitution(command)
                 return
         operator = self.text[start : self.at].lstrip("0123456789")
-        if operator in {"<<", "<<-"}:
+        if operator == "<<":
             self._here_document(command)
             return
         self._skip_blanks()
