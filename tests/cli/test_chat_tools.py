@@ -231,7 +231,7 @@ def test_a_person_at_the_terminal_runs_a_command_outside_the_sandbox(
     (configured / "config.yaml").write_text(json.dumps(settings | more))
     command = "cat ../letter.txt || { echo 'cannot open display' >&2; exit 1; }"
     server.script(tool_call("terminal", command=command), text("That is all."))
-    done = at_terminal(program, "chat", "-q", "Show it", typed=typed, answer_at=ASKED)
+    done = at_terminal(program, "chat", "-q", "Show it", typed=typed, answer_at="outside = run")
     assert "Run this outside the sandbox, once?" in done.out
     assert "Outside the sandbox nothing holds this command" in done.out
     assert "[D = deny, outside = run it outside the sandbox, once]" in done.out

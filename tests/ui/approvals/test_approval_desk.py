@@ -5,6 +5,7 @@ import json
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.user_requests import UserRequest
+from hermes_desktop.core.user_requests import ApprovalChoice, UserRequest
 from hermes_desktop.ui.asking.request_presenter import RequestPresenter
 from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.chat_stage import ChatStage
@@ -200,13 +201,15 @@ async def test_what_is_said_after_a_tool_streams_below_what_was_said_before(
         desk.close()
 
 
+CHOICES: tuple[ApprovalChoice, ...] = ("once", "session", "always", "deny")
+EVERY_CHOICE: tuple[ApprovalChoice, ...] = ("once", "session", "always", "outside", "deny")
 LONG = "\n".join(f"rm -rf build/part_{n} && echo removed part {n}" for n in range(40))
 
 
 def request(number: int, *, what: str = "rm -rf build", session_id: str = "s") -> UserRequest:
     return approval_request(
         f"r{number}", "k", session_id, "", "desktop", "terminal", what, "/home/otto",
-        ("It deletes folders.",), ("once", "session", "always", "deny"),
+        ("It deletes folders.",), CHOICES,
         time.time(), time.time() + 300,
     )  # fmt: skip
 
@@ -253,9 +256,11 @@ async def test_the_transcript_gives_way_to_a_long_command(stage: ChatStage) -> N
 
 
 @pytest.mark.parametrize("what", ["rm -rf build", LONG])
-@pytest.mark.parametrize("session_id", ["s", "other"])
+@pytest.mark.parametrize(
+    ("session_id", "choices"), [("s", CHOICES), ("other", CHOICES), ("other", EVERY_CHOICE)]
+)
 async def test_the_buttons_are_whole_in_the_smallest_window_with_16_points(
-    stage: ChatStage, what: str, session_id: str
+    stage: ChatStage, what: str, session_id: str, choices: tuple[ApprovalChoice, ...]
 ) -> None:
     stage.make_session("s", *(f"Message {number} " + "word " * 60 for number in range(12)))
     with letters(16 / QApplication.font().pointSizeF()):
@@ -264,7 +269,8 @@ async def test_the_buttons_are_whole_in_the_smallest_window_with_16_points(
             stage.page.setMinimumSize(672, 452)  # as in a window of 720 by 480
             stage.page.resize(672, 452)
             await stage.show("s")
-            with asking(stage, request(1, what=what, session_id=session_id)):
+            asked = replace(request(1, what=what, session_id=session_id), choices=choices)
+            with asking(stage, asked):
                 await stage.until(lambda: desk.sheet.armed)
                 QApplication.processEvents()
                 sheet = desk.sheet

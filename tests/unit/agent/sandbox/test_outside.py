@@ -155,6 +155,18 @@ def test_a_background_command_is_let_out_and_asked_about_when_written_to(
     assert ended["killed"]
 
 
+@pytest.mark.needs("landlock")
+def test_at_level_b_what_leaves_the_folder_is_asked_about_as_well(partly: ToolStage) -> None:
+    partly.config["approvals"] = {"partly_sandboxed_commands": "risky"}
+    [inside] = runs(partly, "deny", "echo a")
+    [denied] = runs(partly, "deny", "echo b", workdir=str(partly.user_home))
+
+    assert inside["output"] == "a\n"
+    assert denied["error"].startswith("Denied.")
+    assert [each.text.splitlines()[-1] for each in partly.asked] == ["echo b"]
+    assert "such as your home" in partly.asked[0].why[-1]
+
+
 @pytest.mark.needs("sandbox")
 def test_a_question_about_risk_alone_does_not_offer_it(closed: ToolStage) -> None:
     (closed.cwd / "build").mkdir()
