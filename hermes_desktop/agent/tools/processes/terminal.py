@@ -28,12 +28,12 @@ MOST_OUTPUT = 50_000
 _HEAD = 10_000
 _DECLINED = "stays inside"
 _LEFT = (
-    "It failed in the sandbox, and the person chose to run it once outside. This is its output "
+    "It failed in the sandbox, and the user chose to run it once outside. This is its output "
     "there. Other commands still run inside."
 )
 _STAYS = (
-    "Only the person can have it run outside, and nobody has chosen that. Do not try it in another "
-    "way; tell the person what to run."
+    "Only the user can have it run outside, and has not chosen that. Do not try it in another "
+    "way; tell the user what to run."
 )
 
 

@@ -47,7 +47,7 @@ def test_at_level_a_nothing_is_asked_and_rules_hold(closed: ToolStage) -> None:
     leave()
     assert removed["exit_code"] == 0
     assert not (closed.cwd / "build").exists()
-    assert "A rule of the person forbids it." in forbidden["error"]
+    assert "A rule of the user forbids it." in forbidden["error"]
     assert closed.asked == []
 
 

@@ -116,7 +116,7 @@ def test_a_rule_forbids_it_outside_as_well(stage: ToolStage) -> None:
     stage.config["approvals"] = {"deny": ["cat *"]}
     [answer] = runs(stage, "outside", REACHES_OUT)
 
-    assert "A rule of the person forbids it." in answer["error"]
+    assert "A rule of the user forbids it." in answer["error"]
     assert stage.asked == []
 
 
