@@ -75,7 +75,7 @@ def test_any_other_answer_leaves_it_inside(stage: ToolStage, choice: ApprovalCho
     first, second = runs(stage, choice, REACHES_OUT, REACHES_OUT)
 
     assert [each["exit_code"] for each in (first, second)] == [1, 1]
-    assert "nobody has chosen that" in first["note"]
+    assert "has not chosen that" in first["note"]
     assert len(stage.asked) == 1  # whoever declined is not asked again in this turn
 
 
