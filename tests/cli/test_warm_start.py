@@ -14,7 +14,7 @@ from tests.fakes.program import PROGRAM, Outcome, Program
         (("sessions", "list", "--json"), b""),
         (("sessions", "show", "trip"), b""),
         (("sessions", "show", "no such"), b""),
-        (("sessions", "delete", "trip"), b"n\n"),
+        (("sessions", "delete", "done"), b"n\n"),
         (("sessions", "no-such-command"), b""),
         (("sessions", "list", "--limit", "x\udcff"), b""),
         (("config", "get", "agent.max_turns"), b""),
@@ -25,6 +25,9 @@ def test_both_ways_have_the_same_outcome(
 ) -> None:
     db.create_session("trip", "cli")
     db.append_message("trip", "user", "Which train? ü")
+    db.create_session("done", "cli")
+    db.append_message("done", "user", "Thank you", timestamp=1_700_000_000.0)
+    db.end_session("done", "cli_close")
 
     cold = subprocess.run(
         [*PROGRAM, *words],

@@ -1,11 +1,16 @@
 """Which level works on this computer: found out by really running one command at each."""
 
+import atexit
 import logging
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from hermes_desktop.agent.sandbox.bubblewrap import find_bubblewrap
@@ -92,7 +97,7 @@ def _probe() -> SandboxStatus:
 def _try(level: Level) -> str:
     """Run one command at a level; return the exact error, "" when it works."""
     try:
-        with tempfile.TemporaryDirectory(prefix="hermes-probe-") as name:
+        with _temporary_folder() as name:
             folder, homes = Path(name, "work"), Homes(Path(name, "home"), Path(name, "hermes"))
             for each in (folder, homes.user, homes.hermes):
                 each.mkdir()
@@ -120,6 +125,19 @@ def _try(level: Level) -> str:
             return said[-1] if said else f"It ended with code {ended.returncode}."
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[str]:
+    """Yield a folder that is gone afterwards, also if the program ends while a command runs."""
+    name = tempfile.mkdtemp(prefix="hermes-probe-")
+    remove = partial(shutil.rmtree, name, ignore_errors=True)
+    atexit.register(remove)
+    try:
+        yield name
+    finally:
+        remove()
+        atexit.unregister(remove)
 
 
 def remedy_for(error: str) -> str:
