@@ -262,10 +262,11 @@ class Deliverer:
             await self._give_up(name, reply, result.error or "it was not accepted")
             return
         surely_not_there = result.retryable and not reply.maybe_twice
-        await self._note_state(name, "pending" if surely_not_there else "failed", result.error)
+        state: ObligationState = "pending" if surely_not_there else "failed"
+        await self._note_state(name, state, result.error, certainly_not_sent=result.retryable)
         if self._adapter_of(reply.platform) is None or self._closed:
             return
-        if surely_not_there and self._connections[reply.platform] != connection:
+        if result.retryable and self._connections[reply.platform] != connection:
             # It reconnected while this reply was being sent, and so skipped it.
             self._later.start(self._deliver_owed(reply.platform), name="owed replies")
         else:
@@ -283,10 +284,15 @@ class Deliverer:
             self._notify(_undelivered(reply, why))
 
     async def _note_state(
-        self, name: str | None, state: ObligationState, why: str | None = None
+        self,
+        name: str | None,
+        state: ObligationState,
+        why: str | None = None,
+        *,
+        certainly_not_sent: bool = False,
     ) -> None:
         if self._ledger is not None:
-            await self._ledger.settle(name, state, why)
+            await self._ledger.settle(name, state, why, certainly_not_sent=certainly_not_sent)
 
     # Retries
 

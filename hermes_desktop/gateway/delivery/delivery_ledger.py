@@ -96,7 +96,12 @@ class DeliveryLedger:
             await self._noting(lambda: self._store.set_state(name, "attempting"))
 
     async def settle(
-        self, name: str | None, state: ObligationState, error: str | None = None
+        self,
+        name: str | None,
+        state: ObligationState,
+        error: str | None = None,
+        *,
+        certainly_not_sent: bool = False,
     ) -> None:
         """Record the outcome of a reply.
 
@@ -105,11 +110,12 @@ class DeliveryLedger:
             state: ``delivered``, ``failed``, ``abandoned``, or again ``pending`` when it certainly
                 was not sent.
             error: Why it did not arrive.
+            certainly_not_sent: This attempt did not send it, whatever earlier ones did.
         """
         if name is not None:
             await self._noting(lambda: self._store.set_state(name, state, error))
             self._in_flight.discard(name)
-            if state == "failed":
+            if state == "failed" and not certainly_not_sent:
                 self._tried_at[name] = self._clock.monotonic()
             else:
                 self._tried_at.pop(name, None)

@@ -458,6 +458,22 @@ async def test_a_reply_that_a_lost_connection_refuses_is_sent_over_the_new_one(
 
 
 @pytest.mark.asyncio
+async def test_so_is_one_that_may_have_arrived_before(stage: Stage) -> None:
+    left(stage, "x", "attempting")
+    deliverer = stage.deliverer()
+    stage.platform.gate.clear()
+    stage.platform.script = [AWAY] * 3
+    first = asyncio.ensure_future(deliverer.redeliver(Platform.TELEGRAM))
+    await until(lambda: stage.platform.asked)
+    assert await deliverer.redeliver(Platform.TELEGRAM) == 0  # it is still being sent
+    stage.platform.gate.set()
+    assert await first == 0
+    await until(lambda: stage.platform.texts == [MAYBE_TWICE + "x"])
+    assert not stage.later.is_set()
+    await deliverer.close()
+
+
+@pytest.mark.asyncio
 async def test_a_chat_that_wants_to_be_left_for_long_holds_up_no_other(stage: Stage) -> None:
     deliverer = stage.deliverer()
     flood = SendResult(
