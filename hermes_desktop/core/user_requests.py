@@ -14,7 +14,7 @@ ApprovalChoice = Literal["once", "session", "always", "outside", "deny"]
 machine, never remembered, and no front end preselects it."""
 OUTSIDE_MEANS = (
     "Outside the sandbox nothing holds this command: it can read, change, delete and send whatever "
-    "you can, and undoing the turn takes back only the working folder."
+    "you can, and undoing the turn restores only the working folder."
 )
 """What ``outside`` means; a front end that offers it shows this."""
 RequestSubject = Literal["action", "path", "host"]

@@ -353,7 +353,7 @@ async def test_files_that_run_later_are_kept_or_put_back(stage: Stage, scheme: s
         await stage.until(stage.card.isVisible)
         stage.save("card")
         assert "revert one: “hermes-desktop sessions undo" in stage.shown_text()
-        assert "2 files that run by themselves later" in stage.card.title.text()
+        assert "2 files that run automatically later" in stage.card.title.text()
         assert ".git/hooks/post-merge (git)" in stage.card.list.text()
         assert "Makefile (make)" in stage.card.list.text()
 

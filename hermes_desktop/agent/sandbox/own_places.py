@@ -61,7 +61,7 @@ def why_refused(path: Path, homes: Homes) -> str:
     if is_too_wide(real, homes):
         return "It holds far more than one task needs. Name the one file or folder that is needed."
     if any(is_within(real, each) for each in homes.never_granted()):
-        return "Keys, passwords or programs that start by themselves are kept there."
+        return "Keys, passwords or programs that start automatically are kept there."
     return ""
 
 

@@ -71,7 +71,7 @@ class UndoStore:
     Attributes:
         contents: The kept contents.
         records: The records of the turns.
-        undos: The records of undos, by which these can be taken back.
+        undos: The records of undos, by which these can be reverted.
         reviews: The files that run later and that the user has not looked at yet.
     """
 
@@ -187,7 +187,7 @@ class TurnChanges:
         record_id: The name of its record.
         paths: The changed files, relative to the folder.
         lost: Those of them whose earlier content was not kept.
-        runs_later: Those of them that other programs run by themselves later.
+        runs_later: Those of them that other programs run automatically later.
     """
 
     record_id: str

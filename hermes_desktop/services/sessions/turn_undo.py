@@ -55,11 +55,11 @@ class TurnUndoPlan:
 
     Attributes:
         session_id: The newest part of the conversation.
-        message_id: The first user message that is taken back; 0: none is.
+        message_id: The first user message that is removed; 0: none is.
         turns: The number of turns.
         text: The beginning of that message.
         files: What would be put back.
-        rows: The rows of the messages that would be taken back.
+        rows: The rows of the messages that would be removed.
     """
 
     session_id: str
@@ -94,7 +94,7 @@ class TurnUndoResult:
     Attributes:
         files: What was put back.
         left: Files that were left because somebody changed them since.
-        rows: The number of messages taken back; 0: the conversation stayed.
+        rows: The number of removed messages; 0: the conversation stayed.
         undo_id: The undo, to take it back with :meth:`TurnUndoing.redo`; "": nothing was replaced.
     """
 
@@ -121,7 +121,7 @@ class UndoneRestored:
 
 @dataclass(frozen=True, slots=True)
 class UnseenFiles:
-    """Changed files that run by themselves later and that the user has not looked at yet.
+    """Changed files that run automatically later and that the user has not looked at yet.
 
     Attributes:
         plan: Puts all of them back; the conversation stays.
@@ -237,7 +237,7 @@ class TurnUndoing:
         )
 
     def messages(self, plan: TurnUndoPlan) -> tuple[Message, ...]:
-        """Return the first messages that a plan would take back."""
+        """Return the first messages that a plan would remove."""
         return tuple(self._db.messages_by_ids(plan.rows[:_MOST_NAMED]))
 
     def difference(self, step: Step, most_lines: int = MOST_DIFF_LINES) -> str:
@@ -245,7 +245,7 @@ class TurnUndoing:
         return difference(self._store, step, most_lines)
 
     def last_undo(self, session_id: str) -> str:
-        """Return the latest undo of a conversation that can be taken back; "" for none."""
+        """Return the latest undo of a conversation that can be reverted; "" for none."""
         parts = self._parts(self._db.resolve_resume_session_id(session_id))
         found = [each.id for each in self._store.undos.all() if each.session_id in parts]
         return found[-1] if found else ""
@@ -326,7 +326,7 @@ class TurnUndoing:
             cancel: Once set, the remaining files and the messages stay.
 
         Raises:
-            NotFoundError: There is no undo to take back.
+            NotFoundError: There is no undo to revert.
             RunningTurnError: A turn runs in the session.
             BusyError: Another program is about to answer.
             RefusedError: The conversation has gone on since.

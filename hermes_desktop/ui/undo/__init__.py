@@ -1,1 +1,1 @@
-"""Undoing a turn: the preview, the commands, and the card of files that run by themselves."""
+"""Undoing a turn: the preview, the commands, and the card of files that run automatically."""

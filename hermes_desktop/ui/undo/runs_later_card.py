@@ -1,4 +1,4 @@
-"""The card of changed files that run by themselves later: keep them, or put them back."""
+"""The card of changed files that run automatically later: keep them, or revert them."""
 
 from __future__ import annotations
 
@@ -70,8 +70,7 @@ class RunsLaterCard(QWidget):
         if files is not None:
             count = len(files.run_by)
             noun = "file that runs" if count == 1 else "files that run"
-            later = "by itself" if count == 1 else "by themselves"
-            self.title.setText(f"Hermes changed {count:,} {noun} {later} later")
+            self.title.setText(f"Hermes changed {count:,} {noun} automatically later")
             self.list.setText("\n".join(_lines(files)))
             self.setAccessibleName(self.title.text())
             self.setAccessibleDescription(self.list.text())

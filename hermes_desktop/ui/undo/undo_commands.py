@@ -1,4 +1,4 @@
-"""Commands of the window that undo turns: preview, carry out, report, take back."""
+"""Commands of the window that undo turns: preview, carry out, report, restore."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SLOW_S = 0.4
 
 
 class Tell(Protocol):
-    """Reports a command that can be taken back, by its notice and by Ctrl+Z."""
+    """Reports a command that can be reverted, by its notice and by Ctrl+Z."""
 
     def __call__(
         self, words: str, undo: Callable[[], Awaitable[str]], detail: str = "", *, action: str = ""
@@ -52,7 +52,7 @@ class UndoCommands(QObject):
         bus: Receives the notices.
         theme: Colors of the preview.
         window: Parent of the preview.
-        tell: Reports an undo that can be taken back.
+        tell: Reports an undo that can be reverted.
 
     Signals:
         changed: Files or messages of a session have changed; carries its id.

@@ -202,5 +202,5 @@ class UndoDialog(QDialog):
             self.difference_wanted.emit(step)
 
     def _follow_choice(self, *_: object) -> None:
-        """Without a message to take back, at least one file has to be selected."""
+        """Without a message to remove, at least one file has to be selected."""
         self.undo_button.setEnabled(self._takes_messages or bool(self.chosen))

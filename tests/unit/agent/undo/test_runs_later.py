@@ -1,4 +1,4 @@
-"""Changed files that other programs run by themselves later."""
+"""Changed files that other programs run automatically later."""
 
 from collections.abc import Iterator
 from pathlib import Path
