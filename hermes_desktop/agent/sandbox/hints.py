@@ -46,7 +46,7 @@ _SAID_WITHOUT = {
 _WITHOUT = {
     lacks: re.compile("|".join(said), re.IGNORECASE) for lacks, said in _SAID_WITHOUT.items()
 }
-"""What programs say that lack something which no grant can give, and what that is."""
+"""Patterns in the output of programs that lack what no grant can give, by what they lack."""
 _FAILED = re.compile(
     r"no such file|permission denied|read-only file system|cannot open|not permitted|not found"
     r"|ENOENT|EACCES|EROFS|EPERM",
@@ -82,11 +82,11 @@ def what_was_missing(
     return tuple(dict.fromkeys(found))[:_MOST]
 
 
-def lacks_for_good(output: str) -> str:
-    """Return what a failed command lacked if nobody can grant it, as a noun; "" if unknown.
+def ungrantable_need(output: str) -> str:
+    """Return what a failed command lacked and no grant can give, as a noun; "" if unknown.
 
     Args:
-        output: What the command printed; untrusted, and so is the answer only a guess.
+        output: What the command printed; untrusted, so the answer is only a guess.
     """
     last = "\n".join(output.splitlines()[-_MOST_SAID:])
     return next((lacks for lacks, said in _WITHOUT.items() if said.search(last)), "")

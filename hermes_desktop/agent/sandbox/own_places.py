@@ -1,4 +1,4 @@
-"""The places that no grant covers: the files of Hermes, keys, and what starts by itself."""
+"""The places that no grant covers: the files of Hermes, keys, and files that start programs."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -56,7 +56,7 @@ class ForeignTurns:
     Our own programs hold a lock while they answer, and newer releases of ``hermes`` have a lease.
     Older ones only store the prompt before they store the reply, and do not report when they give
     up. A message without a reply counts as their running turn for five minutes, as long as a
-    foreign program has the shared file open, and no turn of ours left the message.
+    foreign program has the shared file open, and no turn of this program left the message.
 
     Args:
         db: The shared file.

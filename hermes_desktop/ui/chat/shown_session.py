@@ -40,7 +40,6 @@ class ShownSession:
         """Store the id after the first message of a new chat was accepted."""
         self.id = session_id
         self.ids.add(session_id)
-        self.nothing = False
 
     @property
     def draft_key(self) -> str:

@@ -102,7 +102,7 @@ class UndoWatch(QObject):
             self.look()
 
     def _sessions_changed(self, event: SessionsChanged) -> None:
-        """Look after another program changed the session; a turn of ours is over first."""
+        """Look again after another program changed the session, unless a turn runs here."""
         session_id = self._shown()
         if session_id is None or self._answering(session_id):
             return

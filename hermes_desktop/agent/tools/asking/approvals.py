@@ -49,8 +49,8 @@ _EVERYWHERE: tuple[ApprovalChoice, ...] = ("once", "session", "always", "deny")
 _NOT_ALWAYS: tuple[ApprovalChoice, ...] = ("once", "session", "deny")
 _ALLOWING = frozenset({"once", "session", "always", "outside"})
 _NEVER_OUTSIDE = frozenset({"reads-secrets", "writes-care"})
-"""Dangers of commands that are never run outside the sandbox: they touch the files of Hermes,
-keys, or what starts by itself."""
+"""Dangers of commands that are never run outside the sandbox: they touch the files of Hermes, keys,
+or files that start programs."""
 
 
 def sandbox_choice(config: Mapping[str, Any]) -> Literal["off", "auto", "risky"]:

@@ -2,12 +2,11 @@
 
 import shutil
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hermes_desktop.agent.sandbox.grants import Level
-from hermes_desktop.agent.sandbox.hints import lacks_for_good
+from hermes_desktop.agent.sandbox.hints import ungrantable_need
 from hermes_desktop.agent.sandbox.sandbox import Plan
 from hermes_desktop.agent.tools.asking.ask_access import what_it_lacked
 from hermes_desktop.agent.tools.base import (
@@ -53,14 +52,14 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
         notify = bool(arguments.get("notify_on_complete"))
         return start_in_background(command, shell, plan, context, notify=notify)
     timeout = float(arguments.get("timeout", min(setup.terminal_timeout_s, LONGEST_S)))
-    answer = _wait([shell, "-c", command], plan, timeout, context)
-    lacks = lacks_for_good(answer["output"]) if _failed_inside(answer, plan) else ""
+    answer = _wait(command, shell, plan, timeout, context)
+    lacks = ungrantable_need(answer["output"]) if _failed_inside(answer, plan) else ""
     if not lacks:
         return answer
-    # Whoever has declined it is not asked again in the same turn.
+    # A user who has declined is not asked again in the same turn.
     declined = context.notes.get(_DECLINED) is cancel
     if not declined and gate.outside(told, lacks, session_id, cancel):
-        again = _wait([shell, "-c", command], plan.outside(), timeout, context)
+        again = _wait(command, shell, plan.outside(), timeout, context)
         return {**again, "note": _LEFT}
     context.notes[_DECLINED] = cancel
     return {**answer, "note": f"It seems to need {lacks}, which the sandbox never has. {_STAYS}"}
@@ -72,11 +71,11 @@ def _failed_inside(answer: Answer, plan: Plan) -> bool:
     return is_over and plan.hold.level is not Level.NONE and "not_granted" not in answer
 
 
-def _wait(argv: Sequence[str], plan: Plan, timeout: float, context: ToolContext) -> Answer:
+def _wait(command: str, shell: str, plan: Plan, timeout: float, context: ToolContext) -> Answer:
     """Run a command until it ends; return the answer for the model."""
     setup = context.setup
     environ = setup.environ if setup.processes is None else setup.processes.covered(setup.environ)
-    with plan.open(argv, environ) as launched:
+    with plan.open([shell, "-c", command], environ) as launched:
         ended = run_bounded(
             launched.argv,
             environ=launched.environ,
@@ -95,7 +94,7 @@ def _wait(argv: Sequence[str], plan: Plan, timeout: float, context: ToolContext)
         "exit_code": ended.code,
         "error": None,
     }
-    answer |= what_it_lacked(argv[-1], ended.code, output, plan, context, denied)
+    answer |= what_it_lacked(command, ended.code, output, plan, context, denied)
     if context.cancel.is_set():
         answer["error"] = STOPPED
     elif ended.timed_out:

@@ -6,22 +6,15 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.agent.sandbox.grants import Level
-from hermes_desktop.agent.sandbox.landlock import landlock_version
-from hermes_desktop.agent.sandbox.probe import probe
 from tests.fakes.tool_stage import KEY, ToolStage
 
+CLOSED = pytest.param(Level.CLOSED, marks=pytest.mark.needs("sandbox"), id="A")
+PARTLY_HELD = pytest.param(Level.PARTLY_HELD, marks=pytest.mark.needs("landlock"), id="B")
+"""The levels, each with the mark of what it needs: no test that uses a fixture can lack it."""
 
-def stage_at(request: pytest.FixtureRequest, level: Level, folder: Path) -> Iterator[ToolStage]:
-    """Yield a stage whose commands run at a level; skip where the system refuses that level.
 
-    A test that uses one carries the mark ``needs``: without it, CI would never run the test where
-    the sandbox works.
-    """
-    assert request.node.get_closest_marker("needs"), "mark this test with `needs`"
-    if level is Level.CLOSED and probe().level is not Level.CLOSED:
-        pytest.skip(f"needs bubblewrap and namespaces: {probe().error}")
-    if level is Level.PARTLY_HELD and not landlock_version():
-        pytest.skip("needs a kernel with Landlock")
+def stage_at(level: Level, folder: Path) -> Iterator[ToolStage]:
+    """Yield a stage whose commands run at a level."""
     stage = ToolStage(folder, level=level)
     if level is Level.PARTLY_HELD:
         stage.queue.set_free(KEY, free=True)  # as after the user's word for the whole session
@@ -29,11 +22,11 @@ def stage_at(request: pytest.FixtureRequest, level: Level, folder: Path) -> Iter
     stage.close()
 
 
-@pytest.fixture
+@pytest.fixture(params=[CLOSED])
 def closed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ToolStage]:
-    yield from stage_at(request, Level.CLOSED, tmp_path)
+    yield from stage_at(request.param, tmp_path)
 
 
-@pytest.fixture(params=[Level.CLOSED, Level.PARTLY_HELD], ids=["A", "B"])
+@pytest.fixture(params=[CLOSED, PARTLY_HELD])
 def held(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ToolStage]:
-    yield from stage_at(request, request.param, tmp_path)
+    yield from stage_at(request.param, tmp_path)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.agent.sandbox.grants import Level
-from hermes_desktop.agent.sandbox.hints import lacks_for_good
+from hermes_desktop.agent.sandbox.hints import ungrantable_need
 from hermes_desktop.core.user_requests import ApprovalChoice
 from tests.fakes.tool_stage import KEY, ToolStage, call
 
@@ -76,7 +76,7 @@ def test_any_other_answer_leaves_it_inside(stage: ToolStage, choice: ApprovalCho
 
     assert [each["exit_code"] for each in (first, second)] == [1, 1]
     assert "has not chosen that" in first["note"]
-    assert len(stage.asked) == 1  # whoever declined is not asked again in this turn
+    assert len(stage.asked) == 1  # a user who declined is not asked again in this turn
 
 
 def test_where_nobody_can_be_asked_it_stays_inside(stage: ToolStage) -> None:
@@ -199,4 +199,4 @@ def test_without_a_sandbox_there_is_no_outside(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_program_says_without_it(output: str, lacks: str) -> None:
-    assert lacks_for_good(f"building\n{output}\n") == lacks
+    assert ungrantable_need(f"building\n{output}\n") == lacks
