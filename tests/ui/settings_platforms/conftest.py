@@ -161,9 +161,21 @@ class PlatformsStage:
     async def until(self, check: Callable[[], object]) -> None:
         await until(check)
 
+    async def shown_cards(self, *names: str) -> None:
+        """Wait until the cards of some platforms are visible.
+
+        Qt shows a widget that joins a visible layout in a later event, not at once.
+        """
+        for name in names:
+            await self.until(
+                lambda name=name: name in self.part.cards
+                and self.part.cards[name].isVisibleTo(self.view)
+            )
+
     async def card(self) -> PlatformCard:
         """Telegram's card, once it is there."""
-        await self.until(lambda: self.part.known and "telegram" in self.part.cards)
+        await self.until(lambda: self.part.known)
+        await self.shown_cards("telegram")
         if len(self.part.cards) > 1:
             self.telegram.show_open(opened=True)
         assert self.telegram.is_open

@@ -44,7 +44,7 @@ async def test_added_it_opens_with_the_focus_where_one_pastes(stage: PlatformsSt
 async def test_one_that_only_hermes_serves_is_listed_without_a_test(stage) -> None:
     stage.env_file(DISCORD_BOT_TOKEN="a-discord-token-of-some-length")
     async with stage:
-        await stage.until(lambda: "discord" in stage.part.cards)
+        await stage.shown_cards("discord")
         card = stage.part.cards["discord"]
         card.show_open(opened=True)
         assert not card.body.check.isVisibleTo(stage.view)
@@ -313,7 +313,7 @@ async def test_a_refusal_is_an_error_and_is_readable_in_the_folded_card(stage) -
     stage.kept(**{TOKEN: GOOD})
     why = "Telegram rejected the token. It answered: Unauthorized. Paste a new token."
     async with stage:
-        await stage.until(lambda: len(stage.part.cards) > 1)
+        await stage.shown_cards("discord", "telegram")
         card = stage.telegram
         assert not card.is_open
         card.show_status(degraded("fatal", why), 1000.0)

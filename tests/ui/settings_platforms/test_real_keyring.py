@@ -142,7 +142,7 @@ async def test_pulled_away_in_the_middle_nothing_is_half_saved(
     stage.open_keyring = lambda: pulled
     stage.kept(SLACK_BOT_TOKEN="xoxb-before-0123456789")
     async with stage:
-        await stage.until(lambda: "slack" in stage.part.cards)
+        await stage.shown_cards("slack")
         card = stage.part.cards["slack"]
         card.show_open(opened=True)
         stage.paste(BOT, card.fields["SLACK_BOT_TOKEN"])
@@ -173,4 +173,4 @@ async def test_a_long_one_comes_back_whole(stage: PlatformsStage, bus: PrivateBu
     stage.kept(MATRIX_ACCESS_TOKEN=long)
     async with stage:
         assert stage.store.demand("MATRIX_ACCESS_TOKEN") == long
-        await stage.until(lambda: "matrix" in stage.part.cards)
+        await stage.shown_cards("matrix")
