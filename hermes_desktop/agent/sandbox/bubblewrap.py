@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hermes_desktop.agent.sandbox import toolchains
 from hermes_desktop.agent.sandbox.grants import Grant
-from hermes_desktop.agent.sandbox.own_places import Homes
+from hermes_desktop.agent.sandbox.own_places import Homes, is_within
 from hermes_desktop.agent.sandbox.private_folders import PrivateFolders
 
 _NAMESPACES = (
@@ -108,7 +108,7 @@ def _hidden(grant: Grant, homes: Homes) -> list[str]:
     granted = [each.resolve() for each in (grant.folder, *grant.read, *grant.write)]
     words: list[str] = []
     for path in homes.never_granted():
-        if path.exists() and any(each == path or each in path.parents for each in granted):
+        if any(is_within(path, each) for each in granted) and path.exists():
             words += _hide(path)
     return words
 

@@ -1,5 +1,6 @@
 """The places that no grant covers: the files of Hermes, keys, and files that start programs."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,8 +35,10 @@ class Homes:
 
     def never_granted(self) -> tuple[Path, ...]:
         """Return the files and folders that are hidden even where they lie in a granted folder."""
+        real_folders: dict[Path, Path] = {}
         found = (self.hermes, *(self.user / each for each in hidden_in_home()))
-        return tuple(dict.fromkeys(path for each in found for path in (each, each.resolve())))
+        both = ((each, _real(each, real_folders)) for each in found)
+        return tuple(dict.fromkeys(path for each in both for path in each))
 
 
 def is_too_wide(folder: Path, homes: Homes) -> bool:
@@ -45,18 +48,18 @@ def is_too_wide(folder: Path, homes: Homes) -> bool:
         folder: The folder to grant.
         homes: The homes.
     """
-    real = folder.resolve()
-    whole = {(homes.user / each).resolve() for each in _WHOLE} | {homes.hermes.resolve()}
+    real = _resolved(folder)
+    whole = {_resolved(homes.user / each) for each in _WHOLE} | {_resolved(homes.hermes)}
     whole |= {Path(each) for each in _SHARED}
     return any(real == each or real in each.parents for each in whole)
 
 
 def why_refused(path: Path, homes: Homes) -> str:
     """Return why a file or folder may not be granted, by whomever, as a sentence; "" if it may."""
-    real = path.resolve()
+    real = _resolved(path)
     if any(is_within(real, Path(each)) for each in _SYSTEM) or _holds_sockets(real):
         return "It belongs to the system."
-    if any(is_within(real, each) for each in (homes.hermes, homes.hermes.resolve())):
+    if any(is_within(real, each) for each in (homes.hermes, _resolved(homes.hermes))):
         return "It holds the settings, keys and conversations of Hermes."
     if is_too_wide(real, homes):
         return "It holds far more than one task needs. Name the one file or folder that is needed."
@@ -79,6 +82,25 @@ def refused(grant: Grant, homes: Homes) -> tuple[Path, ...]:
 def is_within(path: Path, folder: Path) -> bool:
     """Return whether a path is a folder, or lies below it."""
     return path == folder or folder in path.parents
+
+
+def _resolved(path: Path) -> Path:
+    """Return a path without links; links that lead in a circle stay, and are no error."""
+    return Path(os.path.realpath(path))
+
+
+def _real(path: Path, real_folders: dict[Path, Path]) -> Path:
+    """Return a path without links; most names share few folders, so these are resolved once.
+
+    Args:
+        path: An absolute path, which need not exist.
+        real_folders: The folders resolved so far; added to.
+    """
+    folder = path.parent
+    real = real_folders.get(folder)
+    if real is None:
+        real = real_folders[folder] = _resolved(folder)
+    return _resolved(path) if path.is_symlink() or path.name == ".." else real / path.name
 
 
 def _holds_sockets(path: Path) -> bool:

@@ -76,7 +76,7 @@ def _programs(home: Path, roots: Iterable[Path]) -> Iterator[Path]:
     real = [each.resolve() for each in roots]
     with contextlib.suppress(OSError):
         for each in (home / ".local/bin").iterdir():
-            target = each.resolve()
+            target = Path(os.path.realpath(each))  # a link to itself is no error
             in_root = any(root in target.parents for root in real)
             if target.is_file() and (in_root or (each.name in _PROGRAMS and target == each)):
                 yield each

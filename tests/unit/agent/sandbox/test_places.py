@@ -1,5 +1,6 @@
 """What is readable in a sandbox, what is never granted, and what git is told."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,25 @@ def test_a_link_to_the_home_is_the_home(homes: Homes) -> None:
     assert is_grantable(homes.user / "Documents", homes)
 
 
+def test_places_behind_links_are_named_as_they_really_are(homes: Homes, tmp_path: Path) -> None:
+    config, keys, loop = tmp_path / "dotfiles/config", tmp_path / "keys", homes.user / ".gnupg"
+    for each in (config, keys):
+        each.mkdir(parents=True)
+    (homes.user / ".config").symlink_to(config)
+    (homes.user / ".ssh").symlink_to(Path("..", "keys"))
+    loop.symlink_to(loop)
+    (config / "autostart").symlink_to(keys)
+    (tmp_path / "hermes").symlink_to(homes.hermes)
+
+    for each in (homes, Homes(tmp_path / "user/../user", tmp_path / "hermes")):
+        found = set(each.never_granted())
+
+        assert found == found | {each.hermes.resolve(), keys, each.user / ".config/autostart"}
+        assert {Path(os.path.realpath(path)) for path in found} <= found
+        assert not is_grantable(config / "autostart/evil.desktop", each)
+        assert not is_grantable(config / "fish/config.fish", each), "it need not exist"
+
+
 def test_recognised_toolchains_are_readable_and_nothing_around_them(homes: Homes) -> None:
     for name in (".pyenv/versions/3.12", ".cargo/bin", ".cargo/registry", ".local/bin", "bin"):
         (homes.user / name).mkdir(parents=True)
@@ -52,6 +72,7 @@ def test_recognised_toolchains_are_readable_and_nothing_around_them(homes: Homes
     tool.parent.mkdir(parents=True)
     tool.touch()
     (homes.user / ".local/bin/ruff").symlink_to(tool)
+    (homes.user / ".local/bin/loop").symlink_to("loop")
     found = [
         str(each.relative_to(homes.user))
         for each in toolchains(homes.user, homes.user / "work")
