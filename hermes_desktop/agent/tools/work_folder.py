@@ -146,13 +146,14 @@ def shell_folder(
 
 def holds_home(folder: Path, homes: Homes) -> bool:
     """Return whether a folder is the user's home, or contains it. Blocking."""
-    real, home = folder.resolve(), homes.user.resolve()
+    real, home = Path(os.path.realpath(folder)), homes.user.resolve()
     return real == home or real in home.parents
 
 
 def why_not(folder: Path, homes: Homes) -> str:
     """Return why a folder may not be chosen for work, as a sentence; "" if it may. Blocking."""
-    real, home, hermes = folder.resolve(), homes.user.resolve(), homes.hermes.resolve()
+    real, home = Path(os.path.realpath(folder)), homes.user.resolve()
+    hermes = homes.hermes.resolve()
     wide = "your home folder: everything you own would be open to commands."
     reasons = (
         (real == home, f"It is {wide}"),

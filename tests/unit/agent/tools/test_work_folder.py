@@ -119,6 +119,12 @@ def test_what_is_no_folder_for_work(homes: Homes) -> None:
     assert "home" in why_not(homes.user / "projects" / "link", homes)
 
 
+def test_a_link_to_itself_is_no_folder_for_work_and_no_error(homes: Homes) -> None:
+    loop = homes.user / "loop"
+    loop.symlink_to(loop)
+    assert "does not exist" in why_not(loop, homes)
+
+
 # Before a tool works
 
 
