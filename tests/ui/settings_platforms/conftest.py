@@ -168,8 +168,9 @@ class PlatformsStage:
         """
         for name in names:
             await self.until(
-                lambda name=name: name in self.part.cards
-                and self.part.cards[name].isVisibleTo(self.view)
+                lambda name=name: (
+                    name in self.part.cards and self.part.cards[name].isVisibleTo(self.view)
+                )
             )
 
     async def card(self) -> PlatformCard:
