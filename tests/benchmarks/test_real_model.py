@@ -12,7 +12,9 @@ instructions are short, and it gets one tool, because it reads a hundred tokens 
 import asyncio
 import json
 import os
+import subprocess
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +38,13 @@ from tests.fakes.window_stage import WindowStage
 
 PATIENCE_S = 1500.0
 THREADS = int(os.environ.get("HERMES_REAL_MODEL_THREADS", "2"))
+
+PROJECT = (
+    "git init -q . && git config user.name Ada && git config user.email ada@example.com",
+    "echo 'def double(n): return n + n' > double.py",
+    "echo 'from double import double; assert double(21) == 42' > test_double.py",
+    "python3 test_double.py && git add . && git commit -q -m double",
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(5400)]
 
@@ -74,9 +83,12 @@ class Figures:
 class RealStage(WindowStage):
     """The window over a home whose model is real, with somebody who can be asked."""
 
-    def __init__(self, home: Path, theme: Theme, base_url: str, figures: Figures) -> None:
+    def __init__(
+        self, home: Path, theme: Theme, base_url: str, figures: Figures, *, sandboxed: bool
+    ) -> None:
         super().__init__(home, theme)
         self.base_url = base_url
+        self.sandboxed = sandboxed
         self.work = home.parent / "work"
         self.figures = figures
         self.tools: list[ToolFinished] = []
@@ -89,7 +101,10 @@ class RealStage(WindowStage):
             "platform_toolsets": {"desktop": ["terminal"]},
             "agent": {"disabled_toolsets": ["process"]},
             "terminal": {"cwd": str(self.work)},
-            "approvals": {"timeout": 600, "sandboxed_commands": "off"},
+            "approvals": {
+                "timeout": 600,
+                "sandboxed_commands": "auto" if self.sandboxed else "off",
+            },
             "auxiliary": {"title_generation": {"enabled": False}},
         }
         (self.home / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
@@ -157,28 +172,68 @@ class RealStage(WindowStage):
         turn.asked = time.monotonic() - turn.began
 
 
-def test_a_conversation_in_the_window(
-    qapp: QApplication, benchmark: BenchmarkFixture, tmp_path: Path
-) -> None:
-    home = tmp_path / "person" / "home"
+Talk = Callable[[RealStage], Awaitable[None]]
+
+
+def converse(
+    talk: Talk, app: QApplication, benchmark: BenchmarkFixture, folder: Path, *, sandboxed: bool
+) -> Figures:
+    """Talk to the real model in a window, print the figures and return them."""
+    home = folder / "person" / "home"
     home.mkdir(parents=True)
     figures = Figures()
     watchdog = LoopWatchdog(report=lambda took, _stack: figures.blocks.append(took))
 
-    async def talk(base_url: str) -> None:
-        async with RealStage(home, Theme(qapp, "light"), base_url, figures) as stage:
-            await stage.say("Hello! My name is Ada.")
-            await stage.say("Please run the command: rm -rf build", allow=True)
-            await stage.say("Which name did I tell you?")
-            await stage.until(lambda: "Ada" in stage.shown_text())
-            await stage.picture("end")
-            assert [tool.name for tool in stage.tools] == ["terminal"]
-            assert stage.tools[0].ok
-            assert not (stage.work / "build").exists()
+    async def whole(base_url: str) -> None:
+        theme = Theme(app, "light")
+        async with RealStage(home, theme, base_url, figures, sandboxed=sandboxed) as stage:
+            await talk(stage)
 
     with real_model(THREADS) as base_url:
         benchmark.pedantic(
-            lambda: run_on_loop(lambda: talk(base_url), DesktopLoop(qapp, watchdog)), rounds=1
+            lambda: run_on_loop(lambda: whole(base_url), DesktopLoop(app, watchdog)), rounds=1
         )
     watchdog.close()
     figures.print()
+    return figures
+
+
+def test_a_conversation_in_the_window(
+    qapp: QApplication, benchmark: BenchmarkFixture, tmp_path: Path
+) -> None:
+    async def talk(stage: RealStage) -> None:
+        await stage.say("Hello! My name is Ada.")
+        await stage.say("Please run the command: rm -rf build", allow=True)
+        await stage.say("Which name did I tell you?")
+        await stage.until(lambda: "Ada" in stage.shown_text())
+        await stage.picture("end")
+        assert [tool.name for tool in stage.tools] == ["terminal"]
+        assert stage.tools[0].ok
+        assert not (stage.work / "build").exists()
+
+    converse(talk, qapp, benchmark, tmp_path, sandboxed=False)
+
+
+@pytest.mark.needs("sandbox", "git")
+def test_a_small_project_in_the_sandbox(
+    qapp: QApplication, benchmark: BenchmarkFixture, tmp_path: Path
+) -> None:
+    """A repository, a module, its test and a commit; nothing is asked, nothing outside changes."""
+
+    async def talk(stage: RealStage) -> None:
+        for command in PROJECT:
+            await stage.say(f"Please run the command: {command}")
+        await stage.picture("project")
+        assert all(tool.ok for tool in stage.tools)
+        assert (stage.work / "test_double.py").is_file()
+
+    figures = converse(talk, qapp, benchmark, tmp_path, sandboxed=True)
+    assert [turn.said for turn in figures.turns if turn.asked] == []
+    log = subprocess.run(
+        ["git", "log", "--format=%s"],
+        cwd=tmp_path / "person" / "work",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert log.stdout == "double\n"
