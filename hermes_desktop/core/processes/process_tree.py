@@ -142,7 +142,7 @@ def _look() -> dict[int, _ProcessStat]:
 
 def _carries(pid: int, mark: str) -> bool:
     try:
-        raw = (_PROC / str(pid) / "environ").read_bytes()
+        raw = _environment(_PROC / str(pid))
     except OSError:
         return False
     name = MARK.encode() + b"="
@@ -150,3 +150,33 @@ def _carries(pid: int, mark: str) -> bool:
         if variable.startswith(name):
             return mark.encode() in variable[len(name) :].split(b":")
     return False
+
+
+def _environment(process: Path) -> bytes:
+    """Return the environment of a process, as its program began with it.
+
+    While a process changes to another program, the kernel reports neither arguments nor an
+    environment; that lasts longer on a busy machine, and its parent already counts it as started.
+
+    Raises:
+        OSError: The process ended.
+    """
+    for _ in range(_ROUNDS):
+        found = (process / "environ").read_bytes()
+        if found or not _changes_program(process):
+            return found
+        threading.Event().wait(_PAUSE_S)
+    return b""
+
+
+def _changes_program(process: Path) -> bool:
+    """Return whether a process without an environment is about to get one.
+
+    A thread of the kernel has no program; a program that was given an empty environment still has
+    arguments.
+    """
+    try:
+        (process / "exe").readlink()
+    except OSError:
+        return False
+    return not (process / "cmdline").read_bytes()

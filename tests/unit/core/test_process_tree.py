@@ -9,6 +9,7 @@ import pytest
 
 from hermes_desktop.core.processes import process_tree
 from hermes_desktop.core.processes.child_process import run_bounded
+from tests.support.waiting import wait_until
 
 ENVIRON = {"PATH": "/usr/bin:/bin"}
 PATIENCE_S = 60.0
@@ -113,5 +114,28 @@ def test_marks_of_programs_around_are_kept() -> None:
             assert running.pid in process_tree.members("aa")
             assert running.pid in process_tree.members("bb")
             assert process_tree.members("a") == ()
+        finally:
+            running.kill()
+
+
+def test_a_program_is_found_in_the_moment_in_which_it_starts() -> None:
+    """The kernel reports the environment a little later than the parent learns of the start."""
+    environ = process_tree.marked(ENVIRON, "aa")
+    missed = 0
+    for _ in range(100):
+        with subprocess.Popen(["sleep", "60"], env=environ) as running:
+            try:
+                missed += running.pid not in process_tree.members("aa")
+            finally:
+                running.kill()
+    assert missed == 0
+
+
+def test_an_empty_environment_is_no_reason_to_wait() -> None:
+    with subprocess.Popen(["sleep", "60"], env={}) as running:
+        try:
+            wait_until(lambda: Path(f"/proc/{running.pid}/cmdline").read_bytes())
+            assert running.pid not in process_tree.members("aa")
+            assert running.pid in process_tree.members("aa", running.pid)
         finally:
             running.kill()
