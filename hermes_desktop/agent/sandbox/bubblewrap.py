@@ -107,9 +107,9 @@ def _hidden(grant: Grant, homes: Homes) -> list[str]:
     """Hide what no grant covers, where it lies in a granted folder."""
     granted = [each.resolve() for each in (grant.folder, *grant.read, *grant.write)]
     words: list[str] = []
-    for path in homes.never_granted():
-        if any(is_within(path, each) for each in granted) and path.exists():
-            words += _hide(path)
+    for name in homes.never_granted_names():
+        if any(is_within(name, each) for each in granted) and Path(name).exists():
+            words += _hide(Path(name))
     return words
 
 

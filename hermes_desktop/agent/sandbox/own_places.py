@@ -1,6 +1,7 @@
 """The places that no grant covers: the files of Hermes, keys, and files that start programs."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,10 +36,15 @@ class Homes:
 
     def never_granted(self) -> tuple[Path, ...]:
         """Return the files and folders that are hidden even where they lie in a granted folder."""
-        real_folders: dict[Path, Path] = {}
-        found = (self.hermes, *(self.user / each for each in hidden_in_home()))
+        return tuple(Path(each) for each in self.never_granted_names())
+
+    def never_granted_names(self) -> Iterable[str]:
+        """Return the same as text: it is needed at every start of a command."""
+        real_folders: dict[str, str] = {}
+        user = str(self.user)
+        found = (str(self.hermes), *(f"{user}/{each}" for each in hidden_in_home()))
         both = ((each, _real(each, real_folders)) for each in found)
-        return tuple(dict.fromkeys(path for each in both for path in each))
+        return dict.fromkeys(name for each in both for name in each)
 
 
 def is_too_wide(folder: Path, homes: Homes) -> bool:
@@ -79,9 +85,10 @@ def refused(grant: Grant, homes: Homes) -> tuple[Path, ...]:
     return tuple(each for each in asked if not is_grantable(each, homes))
 
 
-def is_within(path: Path, folder: Path) -> bool:
-    """Return whether a path is a folder, or lies below it."""
-    return path == folder or folder in path.parents
+def is_within(path: Path | str, folder: Path | str) -> bool:
+    """Return whether an absolute path is a folder, or lies below it."""
+    below = str(folder).rstrip("/") + "/"
+    return f"{path}/".startswith(below)
 
 
 def _resolved(path: Path) -> Path:
@@ -89,18 +96,20 @@ def _resolved(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _real(path: Path, real_folders: dict[Path, Path]) -> Path:
+def _real(path: str, real_folders: dict[str, str]) -> str:
     """Return a path without links; most names share few folders, so these are resolved once.
 
     Args:
         path: An absolute path, which need not exist.
         real_folders: The folders resolved so far; added to.
     """
-    folder = path.parent
+    folder, name = os.path.split(path)
     real = real_folders.get(folder)
     if real is None:
-        real = real_folders[folder] = _resolved(folder)
-    return _resolved(path) if path.is_symlink() or path.name == ".." else real / path.name
+        real = real_folders[folder] = os.path.realpath(folder)
+    if os.path.islink(path):  # noqa: PTH114 - paths as objects cost ten times as much here
+        return os.path.realpath(path)
+    return f"{real.rstrip('/')}/{name}"
 
 
 def _holds_sockets(path: Path) -> bool:
