@@ -18,7 +18,7 @@ from hermes_desktop.state import SessionDB
 from tests.benchmarks.generated_home import generate
 from tests.benchmarks.pane_stage import Measure, PaneStage
 
-SESSIONS = int(os.environ.get("HERMES_BENCH_SESSIONS", "20000"))
+SESSIONS = int(os.environ.get("HERMES_BENCH_SESSIONS", "20000").rpartition(",")[2])
 FOREIGN_WRITES = 100
 FILTERS = ("invoice", "trip", "session 12", "zzz", "2025")
 

@@ -19,7 +19,7 @@ from hermes_desktop.ui.sessions.message_search import PAUSE_MS
 from tests.benchmarks.generated_home import RARE_PHRASE, generate
 from tests.benchmarks.pane_stage import Measure, PaneStage
 
-SESSIONS = int(os.environ.get("HERMES_BENCH_SESSIONS", "20000"))
+SESSIONS = int(os.environ.get("HERMES_BENCH_SESSIONS", "20000").rpartition(",")[2])
 TEXTS = {
     "a frequent word": "kitchen",
     "a rare phrase": f'"{RARE_PHRASE}"',
