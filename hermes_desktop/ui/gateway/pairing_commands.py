@@ -13,6 +13,7 @@ from hermes_desktop.gateway.access.pairing import CODE_LIFETIME_S
 from hermes_desktop.ui.gateway.gateway_protocols import PairingService, Person
 from hermes_desktop.ui.gateway.gateway_questions import revoke_question
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.coalesced_runs import CoalescedRuns
 from hermes_desktop.ui.widgets.theme import Theme
 from hermes_desktop.ui.words.source_names import source_name
 
@@ -71,8 +72,7 @@ class PairingCommands(QObject):
         self._expiry.setSingleShot(True)
         self._expiry.setTimerType(Qt.TimerType.VeryCoarseTimer)
         self._expiry.timeout.connect(self.refresh)
-        self._reading = False
-        self._again = False
+        self._reads = CoalescedRuns()
         self._count = 0
         self._undo: dict[str, Person] = {}
 
@@ -82,11 +82,7 @@ class PairingCommands(QObject):
 
     def refresh(self) -> None:
         """Read the lists again; calls during a read result in one more read."""
-        if self._reading:
-            self._again = True
-        else:
-            self._reading = True
-            self._slots.start(self._read(), doing=self.tr("Loading people"))
+        self._slots.start(self._reads.run(self._read), doing=self.tr("Loading people"))
 
     def approve(self, entry: Person) -> None:
         """Approve a request; the notice offers to undo it."""
@@ -109,20 +105,14 @@ class PairingCommands(QObject):
     # --------------------------------------------------------------------------------- internals
 
     async def _read(self) -> None:
-        try:
-            waiting, now = await self._desk.pending(), self._clock.time()
-            paired = await self._desk.approved()
-        finally:
-            self._reading = False
+        waiting, now = await self._desk.pending(), self._clock.time()
+        paired = await self._desk.approved()
         self._take(
             PairingLists(
                 tuple(Person.waiting(each, now) for each in waiting),
                 tuple(Person.paired(each) for each in paired),
             )
         )
-        if self._again:
-            self._again = False
-            self.refresh()
 
     def _take(self, people: PairingLists) -> None:
         new = [each for each in people.pending if each.key not in self._known]
