@@ -36,6 +36,7 @@ from hermes_desktop.services.sessions.live_catalog import AsyncSessionList
 from hermes_desktop.services.sessions.live_undo import AsyncTurnUndo
 from hermes_desktop.services.sessions.open_turns import OwnTurns
 from hermes_desktop.services.sessions.session_actions import SessionActions
+from hermes_desktop.services.sessions.session_changes import TurnChanges
 from hermes_desktop.services.sessions.session_search import SessionSearch
 from hermes_desktop.services.sessions.state_watch import Beside, PairingWatch, StateWatch
 from hermes_desktop.services.sessions.transcript import TranscriptReader
@@ -257,7 +258,10 @@ def _undo(
     watch: StateWatch,
 ) -> AsyncTurnUndo:
     undoing = TurnUndoing(parts.db, tools.undo, parts.conversations, turns.turn_in)
-    return AsyncTurnUndo(undoing, worker=workers.bulk, watch=watch, answering=adapter.running)
+    changes = TurnChanges(parts.db, tools.undo, turns.turn_in)
+    return AsyncTurnUndo(
+        undoing, changes, worker=workers.bulk, watch=watch, answering=adapter.running
+    )
 
 
 def _chat(

@@ -7,16 +7,19 @@ from functools import partial
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.concurrency.loop_signals import calls_on_loop
 from hermes_desktop.services.sessions.session_actions import RunningTurnError
-from hermes_desktop.services.sessions.state_watch import StateWatch
-from hermes_desktop.services.sessions.turn_undo import (
+from hermes_desktop.services.sessions.session_changes import (
     SessionChanges,
+    TurnChanges,
+    UnseenFiles,
+)
+from hermes_desktop.services.sessions.state_watch import StateWatch
+from hermes_desktop.services.sessions.turn_undo import TurnUndoing
+from hermes_desktop.services.sessions.undo_plan import (
     Step,
-    TurnUndoing,
     TurnUndoPlan,
     TurnUndoResult,
     UndoChoice,
     UndoneRestored,
-    UnseenFiles,
 )
 from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, silent
 from hermes_desktop.state.records.records import Message
@@ -40,13 +43,14 @@ class TurnUndoPreview:
 
 
 class AsyncTurnUndo:
-    """Asynchronous facade of :class:`TurnUndoing`, called on the event loop.
+    """Asynchronous facade of :class:`TurnUndoing` and :class:`TurnChanges`, called on the loop.
 
     Every method may raise ``BusyError``, ``StateError`` and the errors of the method it wraps.
 
     Args:
-        undoing: The blocking part, which refuses while a turn runs.
-        worker: Runs it; long.
+        undoing: Undoes turns; refuses while one runs.
+        changes: Finds what turns changed.
+        worker: Runs both; long.
         watch: The watcher that checks the shared file after each change.
         answering: Returns whether this program has accepted a message of a session that it has not
             answered yet; called on the loop.
@@ -55,12 +59,14 @@ class AsyncTurnUndo:
     def __init__(
         self,
         undoing: TurnUndoing,
+        changes: TurnChanges,
         *,
         worker: WorkerThreads,
         watch: StateWatch,
         answering: Callable[[str], bool],
     ) -> None:
         self._undoing = undoing
+        self._changes = changes
         self._worker = worker
         self._watch = watch
         self._answering = answering
@@ -126,8 +132,8 @@ class AsyncTurnUndo:
 
     async def changes(self, session_id: str) -> SessionChanges:
         """Return what the turns of a session changed, as far as the user can act on it."""
-        return await self._worker.run(partial(self._undoing.changes, session_id))
+        return await self._worker.run(partial(self._changes.of, session_id))
 
     async def keep(self, files: UnseenFiles) -> None:
         """Note that the user has looked at these files."""
-        await self._worker.run(partial(self._undoing.keep, files))
+        await self._worker.run(partial(self._changes.keep, files))

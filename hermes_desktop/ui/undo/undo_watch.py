@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.services.sessions.turn_undo import SessionChanges
+from hermes_desktop.services.sessions.session_changes import SessionChanges
 from hermes_desktop.ui.widgets.coalesced_runs import CoalescedRuns
 
 if TYPE_CHECKING:
