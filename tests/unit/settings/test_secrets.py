@@ -69,7 +69,7 @@ def test_a_home_without_secrets_asks_no_keyring(desk: Desk) -> None:
 def test_what_is_kept_is_read_back_and_no_file_has_it(desk: Desk) -> None:
     desk.store.store(TOKEN, "123456:kept")
     assert desk.another().read(TOKEN).value == "123456:kept"
-    assert desk.store.backend(TOKEN) == "Fake Keyring"
+    assert desk.store.backends()[TOKEN] == "Fake Keyring"
     assert "123456:kept" not in repr(desk.store.read(TOKEN))
     for file in desk.index.folder.rglob("*"):
         assert b"123456:kept" not in file.read_bytes()
@@ -293,7 +293,7 @@ def test_plain_ones_of_several_processes_stand_side_by_side(desk: Desk) -> None:
     assert PlainTextSecretStore(desk.index).read() == {
         name: f"in the clear {name}" for name in names
     }
-    assert desk.index.read("plain").keys() == set(names)
+    assert desk.index.read()["plain"].keys() == set(names)
 
 
 def test_a_plain_file_that_makes_no_sense_is_not_written_over(desk: Desk) -> None:
