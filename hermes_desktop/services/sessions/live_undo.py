@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.concurrency.loop_signals import calls_on_loop
@@ -23,6 +24,8 @@ from hermes_desktop.services.sessions.undo_plan import (
 )
 from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, silent
 from hermes_desktop.state.records.records import Message
+
+T = TypeVar("T")
 
 MOST_LINES = 2_000
 """How many lines of a difference are shown."""
@@ -109,11 +112,8 @@ class AsyncTurnUndo:
         cancel: CancelSignal | None = None,
     ) -> TurnUndoResult:
         """Carry out a plan; see :meth:`TurnUndoing.undo`. Progress is reported on the loop."""
-        with calls_on_loop(on_progress) as tell:
-            call = partial(self._undoing.undo, plan, choice, on_progress=tell, cancel=cancel)
-            done = await self._worker.run(call)
-        self._watch.check_now()
-        return done
+        call = partial(self._undoing.undo, plan, choice, cancel=cancel)
+        return await self._changed(call, on_progress)
 
     async def redo(
         self,
@@ -124,11 +124,8 @@ class AsyncTurnUndo:
         cancel: CancelSignal | None = None,
     ) -> UndoneRestored:
         """Take back an undo; see :meth:`TurnUndoing.redo`. Progress is reported on the loop."""
-        with calls_on_loop(on_progress) as tell:
-            call = partial(self._undoing.redo, session_id, undo_id, on_progress=tell, cancel=cancel)
-            done = await self._worker.run(call)
-        self._watch.check_now()
-        return done
+        call = partial(self._undoing.redo, session_id, undo_id, cancel=cancel)
+        return await self._changed(call, on_progress)
 
     async def changes(self, session_id: str) -> SessionChanges:
         """Return what the turns of a session changed, as far as the user can act on it."""
@@ -137,3 +134,10 @@ class AsyncTurnUndo:
     async def keep(self, files: UnseenFiles) -> None:
         """Note that the user has looked at these files."""
         await self._worker.run(partial(self._changes.keep, files))
+
+    async def _changed(self, call: Callable[..., T], on_progress: OnProgress) -> T:
+        """Run a call that changes the shared file, and have the file checked at once."""
+        with calls_on_loop(on_progress) as tell:
+            done = await self._worker.run(partial(call, on_progress=tell))
+        self._watch.check_now()
+        return done

@@ -1,7 +1,6 @@
 """The controller for pairing: reads requests and senders, approves, denies, revokes."""
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDialog, QWidget
@@ -10,7 +9,7 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.gateway.access.pairing import CODE_LIFETIME_S
-from hermes_desktop.ui.gateway.gateway_protocols import PairingService, Person
+from hermes_desktop.ui.gateway.gateway_protocols import PairingLists, PairingService, Person
 from hermes_desktop.ui.gateway.gateway_questions import revoke_question
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.coalesced_runs import CoalescedRuns
@@ -21,14 +20,6 @@ UNDO_PREFIX = "pairing-undo-"
 ASKED = "pairing-asked"
 _REMEMBERED = 10
 _AFTER_EXPIRY_MS = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class PairingLists:
-    """Pairing requests and approved senders, as read together."""
-
-    pending: tuple[Person, ...] = ()
-    approved: tuple[Person, ...] = ()
 
 
 class PairingCommands(QObject):
@@ -105,14 +96,7 @@ class PairingCommands(QObject):
     # --------------------------------------------------------------------------------- internals
 
     async def _read(self) -> None:
-        waiting, now = await self._desk.pending(), self._clock.time()
-        paired = await self._desk.approved()
-        self._take(
-            PairingLists(
-                tuple(Person.waiting(each, now) for each in waiting),
-                tuple(Person.paired(each) for each in paired),
-            )
-        )
+        self._take(await PairingLists.read(self._desk, self._clock))
 
     def _take(self, people: PairingLists) -> None:
         new = [each for each in people.pending if each.key not in self._known]

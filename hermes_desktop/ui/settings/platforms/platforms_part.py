@@ -12,7 +12,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS, PlatformFacts
 from hermes_desktop.services.settings.platform_settings import PlatformSettings
 from hermes_desktop.settings.secrets import SecretStoreError
-from hermes_desktop.ui.gateway.gateway_protocols import Person
+from hermes_desktop.ui.gateway.gateway_protocols import PairingLists
 from hermes_desktop.ui.settings.fields.field_row import FieldRow, heading
 from hermes_desktop.ui.settings.fields.parts import (
     Pending,
@@ -56,7 +56,7 @@ class SendersFeed(QObject):
         parent: Qt parent.
 
     Signals:
-        read: :attr:`waiting` and :attr:`let_in` are up to date.
+        read: :attr:`lists` is up to date.
     """
 
     read = Signal()
@@ -65,8 +65,7 @@ class SendersFeed(QObject):
         super().__init__(parent)
         self._context = context
         self._reads = CoalescedRuns()
-        self.waiting: list[Person] = []
-        self.let_in: list[Person] = []
+        self.lists = PairingLists()
         context.bridge.pairing_changed.connect(lambda _: self.refresh())
 
     def refresh(self) -> None:
@@ -74,9 +73,7 @@ class SendersFeed(QObject):
         self._context.slots.start(self._reads.run(self._read), doing=self.tr("Loading people"))
 
     async def _read(self) -> None:
-        pairing, now = self._context.services.pairing, self._context.clock.time()
-        self.waiting = [Person.waiting(each, now) for each in await pairing.pending()]
-        self.let_in = [Person.paired(each) for each in await pairing.approved()]
+        self.lists = await PairingLists.read(self._context.services.pairing, self._context.clock)
         self.read.emit()
 
 
@@ -238,8 +235,8 @@ class PlatformsPart(SettingsPart):
         for name, card in self.cards.items():
             if card.people is not None:
                 card.people.show_people(
-                    [each for each in self.people.waiting if each.platform == name],
-                    [each for each in self.people.let_in if each.platform == name],
+                    [each for each in self.people.lists.pending if each.platform == name],
+                    [each for each in self.people.lists.approved if each.platform == name],
                     now,
                 )
         self.timer.settle()
