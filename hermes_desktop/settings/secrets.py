@@ -368,7 +368,7 @@ class KeyringSecretStore:
         """
         stamp = self._index.stamp()
         with self._lock:
-            if self._values_of == stamp:
+            if self._values_of == stamp and self._values.keys() >= set(names):
                 return self._cached(names)
             trouble, asked = self._present_trouble(), self._asked()
             wait_s -= self._clock.monotonic() - self._waiting_since if asked is not None else 0

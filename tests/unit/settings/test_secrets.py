@@ -88,6 +88,14 @@ def test_the_keyring_is_asked_once_until_something_changes(desk: Desk) -> None:
     assert desk.store.read(TOKEN).state == "not stored"
 
 
+def test_names_that_are_outdated_hide_no_secret(desk: Desk) -> None:
+    desk.store.store(TOKEN, "one")
+    names = desk.store.names()
+    desk.another().store("OTHER_TOKEN", "two")
+    assert {each.value for each in desk.store.read_all(names).values()} == {"one"}
+    assert desk.store.read("OTHER_TOKEN").value == "two"
+
+
 def test_a_silent_keyring_is_waited_for_once_and_a_late_answer_counts(desk: Desk) -> None:
     desk.store.store(TOKEN, "late")
     desk.keyring.answers.clear()
