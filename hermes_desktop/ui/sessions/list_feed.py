@@ -120,8 +120,11 @@ class ListFeed(QObject):
     def _read(self) -> None:
         self._slots.start(self._reads.run(self._deliver), doing="Reading the session list")
 
+    def _delivers(self) -> bool:
+        return not self._held and not self._closed
+
     async def _deliver(self) -> None:
-        if self._held or self._closed:
+        if not self._delivers():
             return
         self._wait.stop()  # what was to be read after a pause is read now
         self._last_ms = int(self._clock.monotonic() * 1000)
@@ -134,7 +137,7 @@ class ListFeed(QObject):
             self.failed.emit(error)
             raise
         else:
-            if not self._held and not self._closed and query == self._query:
+            if self._delivers() and query == self._query:
                 self.page_ready.emit(page)
                 self._wait_for_midnight()
         finally:
@@ -149,7 +152,7 @@ class ListFeed(QObject):
             return
         self._begun = True
         glance = await self._catalog.newest()
-        if glance is not None and not self._held and not self._closed and query == self._query:
+        if glance is not None and self._delivers() and query == self._query:
             self.page_ready.emit(glance)
 
     def _wait_for_midnight(self) -> None:
