@@ -1,6 +1,6 @@
 """The process environment, with the secrets of the keyring as a fallback."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from typing_extensions import override
@@ -14,14 +14,21 @@ class StoredSecrets:
     """The secrets stored by this program.
 
     Attributes:
-        names: All of them.
+        in_keyring: The names of those in the keyring.
+        in_file: Those in plain text.
         values: The values of those that can be read.
         troubles: Why others of the keyring cannot be read.
     """
 
-    names: frozenset[str]
+    in_keyring: frozenset[str]
+    in_file: Mapping[str, str] = field(repr=False)
     values: Mapping[str, str] = field(repr=False)
     troubles: Mapping[str, Reading]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all of them."""
+        return self.in_keyring.union(self.in_file)
 
 
 class EnvironmentWithSecrets(Mapping[str, str]):
@@ -44,28 +51,35 @@ class EnvironmentWithSecrets(Mapping[str, str]):
         self.store = store
         self.plain = plain
 
-    def stored(self) -> StoredSecrets:
-        """Read all stored secrets that the environment does not set; each file is read once."""
-        values = self.plain.read()
-        names = {*values, *self.store.names()}
-        troubles: dict[str, Reading] = {}
-        for name in sorted(self.store.names()):
-            if not self.process.get(name, "").strip():
-                reading = self.store.read(name)
-                values |= {name: reading.value} if reading.value else {}
-                if reading.state != "stored":
-                    troubles[name] = reading
-        return StoredSecrets(frozenset(names), values, troubles)
+    def stored(self, in_keyring: Collection[str] | None = None) -> StoredSecrets:
+        """Read all stored secrets that the environment does not set; each file is read once.
+
+        Args:
+            in_keyring: The names of those in the keyring, where they were read just now.
+        """
+        in_file = self.plain.read()
+        names = self.store.names() if in_keyring is None else in_keyring
+        wanted = sorted(name for name in names if not self.process.get(name, "").strip())
+        found = self.store.read_all(names) if wanted else {}
+        values = {name: value for name in wanted if (value := found[name].value)}
+        troubles = {name: found[name] for name in wanted if found[name].state != "stored"}
+        return StoredSecrets(frozenset(names), in_file, {**in_file, **values}, troubles)
 
     def with_stored(self, stored: StoredSecrets) -> dict[str, str]:
         """Return what a lookup of each name finds now; for short use, as it contains secrets."""
         process = {name: value for name, value in self.process.items() if value.strip()}
         return {**self.process, **stored.values, **process}
 
-    def secret_values(self) -> tuple[str, ...]:
-        """Return all secrets that can be read, so that they can be kept out of logs."""
-        readings = [self.store.read(name).value for name in self.store.names()]
-        return (*(value for value in readings if value), *self.plain.read().values())
+    def secret_values(self, stored: StoredSecrets | None = None) -> tuple[str, ...]:
+        """Return all secrets that can be read, so that they can be kept out of logs.
+
+        Args:
+            stored: The stored secrets, where they were read just now.
+        """
+        stored = stored or self.stored()
+        in_keyring = stored.in_keyring
+        readings = self.store.read_all(in_keyring).values() if in_keyring else ()
+        return (*(each.value for each in readings if each.value), *stored.in_file.values())
 
     @override
     def __getitem__(self, name: str) -> str:

@@ -26,12 +26,13 @@ class SecretIndex:
         self.folder = folder
         self._file = JsonFile(folder / INDEX_NAME)
 
-    def read(self, store: str) -> Mapping[str, str]:
-        """Return the variables in a store, each with its backend; empty if nothing is known."""
+    def read(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the variables in each store, each with its backend; empty if nothing is known."""
         try:
-            return _entries(self._file.read(), store)
+            index = self._file.read()
         except ConfigError:
             return {}
+        return {str(store): _entries(index, store) for store in index}
 
     def stamp(self) -> tuple[int, ...]:
         """Return a value that changes with every change of the index by any process."""

@@ -11,7 +11,7 @@ import contextlib
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -236,8 +236,21 @@ class SecretStore(Protocol):
         """Return the variables that are stored here; does not use the keyring."""
         ...
 
+    def backends(self) -> Mapping[str, str]:
+        """Return the same variables, each with the backend that stores it, by its own name."""
+        ...
+
     def read(self, name: str, *, wait_s: float = READ_S) -> Reading:
         """Read a secret; raises nothing."""
+        ...
+
+    def read_all(self, names: Collection[str], *, wait_s: float = READ_S) -> dict[str, Reading]:
+        """Read all stored secrets; raises nothing.
+
+        Args:
+            names: What :meth:`names` just returned.
+            wait_s: The time-out.
+        """
         ...
 
     def demand(self, name: str) -> str:
@@ -266,10 +279,6 @@ class SecretStore(Protocol):
 
     def check(self) -> Reading:
         """Return whether the store works: ``stored``, or the obstacle."""
-        ...
-
-    def backend(self, name: str) -> str:
-        """Return the backend that stores it, by its own name; "" if it is not stored."""
         ...
 
     def give_up(self) -> None:
@@ -336,36 +345,45 @@ class KeyringSecretStore:
 
     def names(self) -> frozenset[str]:
         """Return the variables that are stored here; does not use the keyring."""
-        return frozenset(self._index.read("keyring"))
+        return frozenset(self.backends())
 
-    def backend(self, name: str) -> str:
-        """Return the backend that stored it, by its own name."""
-        return self._index.read("keyring").get(name, "")
+    def backends(self) -> Mapping[str, str]:
+        """Return the same variables, each with the backend that stores it, by its own name."""
+        return self._index.read().get("keyring", {})
 
     def read(self, name: str, *, wait_s: float = READ_S) -> Reading:
-        """Read a secret; all stored ones are read together, and cached.
+        """Read a secret; see :meth:`read_all`."""
+        names = self.names()
+        return self.read_all(names, wait_s=wait_s)[name] if name in names else Reading("not stored")
+
+    def read_all(self, names: Collection[str], *, wait_s: float = READ_S) -> dict[str, Reading]:
+        """Read all stored secrets, and cache them.
 
         A locked keyring is not read again for a minute, and one request without a response prevents
         further ones. Late responses are used from then on.
+
+        Args:
+            names: What :meth:`names` just returned.
+            wait_s: The time-out.
         """
-        names = self.names()
-        if name not in names:
-            return Reading("not stored")
         stamp = self._index.stamp()
         with self._lock:
-            if self._values_of == stamp:
-                return self._values.get(name, Reading("missing"))
+            if self._values_of == stamp and self._values.keys() >= set(names):
+                return self._cached(names)
             trouble, asked = self._present_trouble(), self._asked()
             wait_s -= self._clock.monotonic() - self._waiting_since if asked is not None else 0
         if trouble is not None:
-            return trouble
+            return dict.fromkeys(names, trouble)
         if asked is None:
             asked = self._ask(lambda keyring: self._load(keyring, names, stamp))
         reading = self._answer(asked, max(0.0, wait_s))
         if reading is not None:
-            return reading
+            return dict.fromkeys(names, reading)
         with self._lock:
-            return self._values.get(name, Reading("missing"))
+            return self._cached(names)
+
+    def _cached(self, names: Collection[str]) -> dict[str, Reading]:
+        return {name: self._values.get(name, Reading("missing")) for name in names}
 
     def demand(self, name: str) -> str:
         """Read a secret for the user, who may have to unlock the keyring first.
@@ -456,7 +474,7 @@ class KeyringSecretStore:
 
     # ------------------------------------------------------------------------------- keyring thread
 
-    def _load(self, keyring: Keyring, names: frozenset[str], stamp: object) -> None:
+    def _load(self, keyring: Keyring, names: Collection[str], stamp: object) -> None:
         """Read all secrets on the keyring's thread, so that it has to be unlocked only once."""
         found = {name: read_entry(keyring, self._service, name) for name in sorted(names)}
         with self._lock:

@@ -18,6 +18,7 @@ import hermes_desktop
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayState
+from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config.config_changes import ConfigReplaced
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig
@@ -163,9 +164,12 @@ async def settings_of_used_home(home: Path) -> AsyncIterator[SettingsService]:
     paths.config_yaml.write_text(CONFIG)
     paths.env_file.write_text(VARIABLES)
     index, clock = SecretIndex(paths.desktop_dir), SystemClock()
-    store = KeyringSecretStore(index, "costs", clock, open_keyring=FakeKeyring)
+    keyring = FakeKeyring()
+    store = KeyringSecretStore(index, "costs", clock, open_keyring=lambda: keyring)
     environ = EnvironmentWithSecrets({"HOME": str(home)}, store, PlainTextSecretStore(index))
-    settings = build_settings(paths, environ, clock, RunningGateway(), EventBus())
+    settings = build_settings(
+        paths, environ, clock, RunningGateway(), EventBus(), redactor=SecretRedactor()
+    )
     try:
         await settings.start_following()
         await settings.apply([], {"TELEGRAM_BOT_TOKEN": TOKEN})

@@ -1,5 +1,7 @@
 """Requests to the user, made by hand."""
 
+from dataclasses import replace
+
 from hermes_desktop.core.user_requests import UserRequest
 
 
@@ -18,21 +20,10 @@ def approval_request(  # noqa: PLR0917 - what a request carries
     expires_at: float,
 ) -> UserRequest:
     """Return a request for an approval."""
-    return UserRequest(
-        id=request_id,
-        session_key=session_key,
-        session_id=session_id,
-        user_id=user_id,
-        platform=platform,
-        kind="approval",
-        text=what,
-        choices=choices,
-        asked_at=asked_at,
-        expires_at=expires_at,
-        tool=tool,
-        where=where,
-        why=why,
+    made = question_request(
+        request_id, session_key, session_id, user_id, platform, what, choices, asked_at, expires_at
     )
+    return replace(made, kind="approval", tool=tool, where=where, why=why)
 
 
 def question_request(  # noqa: PLR0917 - what a request carries
@@ -47,15 +38,5 @@ def question_request(  # noqa: PLR0917 - what a request carries
     expires_at: float,
 ) -> UserRequest:
     """Return a question of the assistant."""
-    return UserRequest(
-        id=request_id,
-        session_key=session_key,
-        session_id=session_id,
-        user_id=user_id,
-        platform=platform,
-        kind="question",
-        text=text,
-        choices=choices,
-        asked_at=asked_at,
-        expires_at=expires_at,
-    )
+    before = (request_id, session_key, session_id, user_id, platform)
+    return UserRequest(*before, "question", text, choices, asked_at, expires_at)

@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -47,6 +48,39 @@ class TurnRecord:
 def turn_records(folder: Path) -> RecordFiles[TurnRecord]:
     """Return the records of a home's turns, stored in a folder."""
     return RecordFiles(folder, stored_record, decoded_record, "The record of a turn")
+
+
+def records_since(
+    records: RecordFiles[TurnRecord],
+    session_id: str,
+    parts: Collection[str],
+    *,
+    message_id: int,
+    since: float,
+    least: str = "",
+) -> list[TurnRecord]:
+    """Return the records of a conversation's turns from a message on, without undone ones.
+
+    After a compaction the message may be another row; then the time decides.
+
+    Args:
+        records: The records of the home.
+        session_id: The newest part of the conversation.
+        parts: The ids of its other parts.
+        message_id: The row of the message.
+        since: When it was written, in seconds since the epoch.
+        least: The least name of the records that are read.
+    """
+    return [
+        each
+        for each in records.all(least)
+        if (each.session_id == session_id or each.session_id in parts)
+        and each.state != "undone"
+        and (
+            (each.session_id == session_id and each.message_id >= message_id)
+            or each.began / 1e9 >= since
+        )
+    ]
 
 
 def new_record(session_id: str, message_id: int, folder: Path, now_ns: int) -> TurnRecord:

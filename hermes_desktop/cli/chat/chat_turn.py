@@ -36,7 +36,7 @@ from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from hermes_desktop.services.secrets.secret_access import model_key_warnings, with_secrets
 from hermes_desktop.services.sessions.open_turns import OpenTurn
 from hermes_desktop.services.sessions.session_catalog import find_latest_session_id, find_session_id
-from hermes_desktop.services.sessions.turn_undo import typed_undo
+from hermes_desktop.services.sessions.undo_plan import typed_undo
 from hermes_desktop.services.sessions.working_folder import working_folder
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.database.home_marks import kind_of_home

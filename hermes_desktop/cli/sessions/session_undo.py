@@ -16,11 +16,8 @@ from hermes_desktop.services.sessions.session_catalog import choose_for_change
 if TYPE_CHECKING:
     from hermes_desktop.agent.undo.restoring import Step
     from hermes_desktop.core.paths import HermesPaths
-    from hermes_desktop.services.sessions.turn_undo import (
-        TurnUndoing,
-        TurnUndoPlan,
-        TurnUndoResult,
-    )
+    from hermes_desktop.services.sessions.turn_undo import TurnUndoing
+    from hermes_desktop.services.sessions.undo_plan import TurnUndoPlan, TurnUndoResult
     from hermes_desktop.state import SessionDB
 
 _MOST_TURNS = 1000
@@ -94,7 +91,7 @@ def undo_turns(
             if consent.as_json:
                 output.write_json(map(_object, steps))
             return
-        from hermes_desktop.services.sessions.turn_undo import UndoChoice
+        from hermes_desktop.services.sessions.undo_plan import UndoChoice
 
         result = undoing.undo(plan, UndoChoice(overwrite, files_only, only))
     if consent.as_json:

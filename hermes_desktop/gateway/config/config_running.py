@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from hermes_desktop.gateway.config.coercion import as_bool, as_mapping, as_number, as_whole_number
@@ -10,8 +11,8 @@ from hermes_desktop.settings.options import Effect, Option, setting, settings_of
 
 BusyInputMode = Literal["interrupt", "queue", "steer"]
 
-_REPLIES = "Replies"
 _A_DAY = 86_400
+_setting = partial(setting, section="Replies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,35 +35,32 @@ class RunningSettings:
         platform_connect_timeout_s: How long connecting a platform may take.
     """
 
-    max_iterations: int = setting(
+    max_iterations: int = _setting(
         "agent.max_turns",
         90,
         title="Model calls per turn",
         help="A turn stops when it needs more.",
-        section=_REPLIES,
         minimum=1,
         maximum=1000,
         variables=("HERMES_MAX_ITERATIONS",),
         consequence="A low number interrupts long work; a high one lets a mistaken agent continue.",
     )
-    restart_drain_timeout_s: float = setting(
+    restart_drain_timeout_s: float = _setting(
         "agent.restart_drain_timeout",
         15.0,
         title="Time for running replies (seconds)",
         help="How long running replies have to finish when the gateway restarts.",
-        section=_REPLIES,
         minimum=0,
         maximum=3600,
         variables=("HERMES_RESTART_DRAIN_TIMEOUT",),
         consequence="With 0, they are interrupted immediately and resumed after the restart. "
         "If this is not set, `hermes` uses 0.",
     )
-    busy_input_mode: BusyInputMode = setting(
+    busy_input_mode: BusyInputMode = _setting(  # noqa: RUF009 - a declaration
         "display.busy_input_mode",
         "interrupt",
         title="Messages during a reply",
         help="What happens to a message that arrives while a reply is being written.",
-        section=_REPLIES,
         choices={
             "interrupt": "it interrupts the reply and is answered instead",
             "queue": "it waits for its turn",
@@ -70,79 +68,71 @@ class RunningSettings:
         },
         variables=("HERMES_GATEWAY_BUSY_INPUT_MODE",),
     )
-    show_reasoning: bool = setting(
+    show_reasoning: bool = _setting(
         "display.show_reasoning",
         default=False,
         title="Show thinking",
         help="Shows the thinking of the model above its reply. For one chat only, use "
         "/reasoning show.",
-        section=_REPLIES,
     )
-    agent_timeout_s: float = setting(
+    agent_timeout_s: float = _setting(
         "agent.gateway_timeout",
         1800.0,
         title="Stop an unresponsive turn after (seconds)",
         help="Stops a turn after this long without any activity; 0: never.",
-        section=_REPLIES,
         minimum=0,
         maximum=_A_DAY,
         variables=("HERMES_AGENT_TIMEOUT",),
     )
-    agent_timeout_warning_s: float = setting(
+    agent_timeout_warning_s: float = _setting(
         "agent.gateway_timeout_warning",
         900.0,
         title="Warn after (seconds)",
         help="When to tell the chat that a turn shows no activity; 0: never.",
-        section=_REPLIES,
         minimum=0,
         maximum=_A_DAY,
         variables=("HERMES_AGENT_TIMEOUT_WARNING",),
     )
-    notify_interval_s: float = setting(
+    notify_interval_s: float = _setting(
         "agent.gateway_notify_interval",
         180.0,
         title="Report long turns every (seconds)",
         help="How often to tell the chat that the assistant still works; 0: never.",
-        section=_REPLIES,
         minimum=0,
         maximum=_A_DAY,
         variables=("HERMES_AGENT_NOTIFY_INTERVAL",),
     )
-    resume_fresh_s: float = setting(
+    resume_fresh_s: float = _setting(
         "agent.gateway_auto_continue_freshness",
         3600.0,
         title="Resume interrupted replies for (seconds)",
         help="How long after a restart an interrupted reply is resumed; 0: always.",
-        section=_REPLIES,
         minimum=0,
         maximum=_A_DAY,
         variables=("HERMES_AUTO_CONTINUE_FRESHNESS",),
     )
-    busy_ack_enabled: bool = setting(
+    busy_ack_enabled: bool = _setting(
         "display.busy_ack_enabled",
         default=True,
         title="Acknowledge waiting messages",
         help="Sends a short notice for a message that arrives during a reply.",
-        section=_REPLIES,
         variables=("HERMES_GATEWAY_BUSY_ACK_ENABLED",),
     )
-    confirm_destructive_commands: bool = setting(
+    confirm_destructive_commands: bool = _setting(
         "approvals.destructive_slash_confirm",
         default=True,
         title="Confirm destructive commands",
         help="Commands that remove something, such as /undo, ask first.",
-        section=_REPLIES,
     )
-    delivery_ledger: bool = setting(
+    delivery_ledger: bool = _setting(
         "gateway.delivery_ledger",
         default=True,
         title="Store replies before sending",
         help="Delivers a reply later if a crash or a broken connection prevented it.",
-        section=_REPLIES,
         effect=Effect.RESTART,
         consequence="When off, such a reply is lost.",
     )
-    platform_connect_timeout_s: float = setting(
+    platform_connect_timeout_s: float = _setting(
         "gateway.platform_connect_timeout",
         30.0,
         title="Connection time-out (seconds)",

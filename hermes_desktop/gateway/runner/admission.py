@@ -11,12 +11,8 @@ from hermes_desktop.commands.registry import resolve_command
 from hermes_desktop.core.session_context import reset_session_vars
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
-from hermes_desktop.gateway.runner.chats import Chats
-from hermes_desktop.gateway.runner.hooks import HookCalls
-from hermes_desktop.gateway.runner.incoming import IncomingMessages
+from hermes_desktop.gateway.runner.core_parts import CoreParts
 from hermes_desktop.gateway.runner.queue import BusyChats, TurnQueue
-from hermes_desktop.gateway.runner.replies import Replies
-from hermes_desktop.gateway.runner.state import RunnerState
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turns import turn_outcome
 from hermes_desktop.gateway.turns.turn import TurnRecord, inbound_text
@@ -38,26 +34,22 @@ class Admission:
         is_authorized: Returns whether a sender may write.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the parts that it uses
+    def __init__(
         self,
-        state: RunnerState,
-        chats: Chats,
-        incoming: IncomingMessages,
-        hook_calls: HookCalls,
+        core: CoreParts,
         busy: BusyChats,
         queue: TurnQueue,
-        replies: Replies,
         *,
         gateway: object,
         is_authorized: Callable[[SessionSource | None], bool],
     ) -> None:
-        self._state = state
-        self._chats = chats
-        self._incoming = incoming
-        self._hook_calls = hook_calls
+        self._state = core.state
+        self._chats = core.chats
+        self._incoming = core.incoming
+        self._hook_calls = core.hook_calls
         self._busy = busy
         self._queue = queue
-        self._replies = replies
+        self._replies = core.replies
         self._gateway = gateway
         self._is_authorized = is_authorized
 

@@ -25,13 +25,9 @@ from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.gateway.access.refusals import closing, no_model
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent
-from hermes_desktop.gateway.runner.agents import AgentCache
-from hermes_desktop.gateway.runner.chats import Chats
 from hermes_desktop.gateway.runner.claims import Claims
-from hermes_desktop.gateway.runner.control import TurnControl
+from hermes_desktop.gateway.runner.core_parts import CoreParts
 from hermes_desktop.gateway.runner.execution import TurnExecution
-from hermes_desktop.gateway.runner.replies import Replies
-from hermes_desktop.gateway.runner.state import RunnerState, RunnerStatus
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turns import turn_outcome
 from hermes_desktop.gateway.turns.turn import TurnRecord
@@ -158,25 +154,20 @@ def _parsed(entry: Any) -> InterruptedTask | None:
 class BackgroundWork:
     """Runs background tasks. On the event loop, unless a method says otherwise."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the parts that it uses
+    def __init__(
         self,
-        state: RunnerState,
-        chats: Chats,
-        status: RunnerStatus,
+        core: CoreParts,
         claims: Claims,
         execution: TurnExecution,
-        agents: AgentCache,
-        control: TurnControl,
-        replies: Replies,
     ) -> None:
-        self._state = state
-        self._chats = chats
-        self._status = status
+        self._state = core.state
+        self._chats = core.chats
+        self._status = core.status
         self._claims = claims
         self._execution = execution
-        self._agents = agents
-        self._control = control
-        self._replies = replies
+        self._agents = core.agents
+        self._control = core.control
+        self._replies = core.replies
 
     async def begin(self, event: MessageEvent, prompt: str, session_key: str) -> BackgroundTask:
         """Start answering a request in the background.

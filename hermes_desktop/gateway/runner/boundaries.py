@@ -10,12 +10,8 @@ from hermes_desktop.core.events import SessionReset
 from hermes_desktop.gateway.access import refusals
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
-from hermes_desktop.gateway.runner.agents import AgentCache
-from hermes_desktop.gateway.runner.chats import Chats
-from hermes_desktop.gateway.runner.control import RESET_REQUESTED, TurnControl
-from hermes_desktop.gateway.runner.hooks import HookCalls
-from hermes_desktop.gateway.runner.replies import Replies
-from hermes_desktop.gateway.runner.state import RunnerState
+from hermes_desktop.gateway.runner.control import RESET_REQUESTED
+from hermes_desktop.gateway.runner.core_parts import CoreParts
 from hermes_desktop.gateway.session import SessionEntry, SessionSource
 from hermes_desktop.gateway.sessions.session_notes import ResetNote, resume_hint
 from hermes_desktop.gateway.turns.turn import TurnRecord
@@ -40,23 +36,18 @@ class Boundaries:
         session_info: Returns additional information about a new session; "" for none.
     """
 
-    def __init__(  # noqa: PLR0913 - the parts that it uses
+    def __init__(
         self,
-        state: RunnerState,
-        chats: Chats,
-        agents: AgentCache,
-        control: TurnControl,
-        hook_calls: HookCalls,
-        replies: Replies,
+        core: CoreParts,
         *,
         session_info: Callable[[], str],
     ) -> None:
-        self._state = state
-        self._chats = chats
-        self._agents = agents
-        self._control = control
-        self._hook_calls = hook_calls
-        self._replies = replies
+        self._state = core.state
+        self._chats = core.chats
+        self._agents = core.agents
+        self._control = core.control
+        self._hook_calls = core.hook_calls
+        self._replies = core.replies
         self._session_info = session_info
 
     async def cross(

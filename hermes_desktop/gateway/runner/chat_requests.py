@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
@@ -27,35 +28,41 @@ _YES = frozenset({"approve", "yes", "ok", "okay", "confirm", "y", "👍", "once"
 _NO = frozenset({"deny", "no", "reject", "cancel", "n", "👎"})
 
 
+@dataclass(frozen=True, slots=True)
+class RequestTexts:
+    """How requests of one kind are shown in a chat.
+
+    Attributes:
+        asks: Returns the text that presents a request, given the request and the command prefix
+            there.
+        buttons: Returns label and value of each answer that a platform may show as a button.
+        too_late: The text for the end of a request without an answer in time.
+        answered: Returns the words for an answer that was given elsewhere.
+    """
+
+    asks: Callable[[UserRequest, str], str]
+    buttons: Callable[[UserRequest], tuple[tuple[str, str], ...]]
+    too_late: str
+    answered: Callable[[str], str]
+
+
 class ChatRequestPresenter:
     """Presenter of a queue's requests of one kind in the chats of one runner.
 
     Args:
         runner: The runner of these chats.
-        room: The queue in which agents wait.
+        queue: The queue in which agents wait.
         kind: The kind of requests that it presents.
-        asks: Returns the text that presents a request, given the request and the command prefix
-            there.
-        over: Returns the text for the end of a request, given the platform where it was answered;
-            "" for none.
-        buttons: Returns label and value of each answer that a platform may show as a button.
+        texts: How they are shown.
     """
 
     def __init__(
-        self,
-        runner: "GatewayRunner",
-        room: RequestQueue,
-        kind: RequestKind,
-        asks: Callable[[UserRequest, str], str],
-        over: Callable[[UserRequest, UserAnswer, str], str],
-        buttons: Callable[[UserRequest], tuple[tuple[str, str], ...]] = lambda _: (),
+        self, runner: "GatewayRunner", queue: RequestQueue, kind: RequestKind, texts: RequestTexts
     ) -> None:
         self._runner = runner
-        self._room = room
+        self._queue = queue
         self._kind = kind
-        self._asks = asks
-        self._over = over
-        self._buttons = buttons
+        self._texts = texts
         self._leave: Callable[[], None] = lambda: None
 
     def open(self) -> None:
@@ -72,9 +79,9 @@ class ChatRequestPresenter:
 
         def settled(request: UserRequest, answer: UserAnswer) -> None:
             if self._presents(request):
-                later(self._say, request, lambda platform, _: self._over(request, answer, platform))
+                later(self._say, request, lambda platform, _: self._over(answer, platform))
 
-        self._leave = self._room.attend(Attendant(self._serves, asked, settled))
+        self._leave = self._queue.attend(Attendant(self._serves, asked, settled))
 
     def close(self) -> None:
         """Stop presenting; requests that only a chat could answer end now."""
@@ -92,17 +99,17 @@ class ChatRequestPresenter:
 
     def waits_for_button(self, question_id: str, session_key: str) -> bool:
         """Return whether a pressed button belongs to the first pending request of a chat."""
-        waiting = self._room.pending(session_key, self._kind)
+        waiting = self._queue.pending(session_key, self._kind)
         return bool(waiting) and waiting[0].id == question_id
 
     def _ask(self, request: UserRequest) -> None:
         source = self._runner.parts.control.turn_source(request.session_key)
         adapter = self._runner.adapters.get(source.platform) if source is not None else None
-        choices = self._buttons(request)
+        choices = self._texts.buttons(request)
         if source is None or adapter is None or not choices or not adapter.has_buttons:
-            self._say(request, lambda _platform, prefix: self._asks(request, prefix))
+            self._say(request, lambda _platform, prefix: self._texts.asks(request, prefix))
             return
-        words = self._asks(request, adapter.typed_command_prefix)
+        words = self._texts.asks(request, adapter.typed_command_prefix)
         self._runner.parts.replies.ask_soon(adapter, source, Question(request.id, words, choices))
 
     def _say(self, request: UserRequest, words: Callable[[str, str], str]) -> None:
@@ -114,10 +121,15 @@ class ChatRequestPresenter:
         if text:
             self._runner.parts.replies.say_soon(adapter, source, text)
 
-
-def where_words(by: str) -> str:
-    """Return where a request was answered, as text for a chat."""
-    return {"window": "in the window", "terminal": "at the terminal"}.get(by, f"elsewhere ({by})")
+    def _over(self, answer: UserAnswer, platform: str) -> str:
+        """Return the text for the end of a request on a platform; "" for none."""
+        if answer.reason == "timeout":
+            return self._texts.too_late
+        if answer.reason != "answered" or answer.by in {"", platform}:
+            return ""
+        where = {"window": "in the window", "terminal": "at the terminal"}
+        at = where.get(answer.by, f"elsewhere ({answer.by})")
+        return f"Answered {at}: {self._texts.answered(answer.text)}"
 
 
 # Approvals
@@ -164,8 +176,10 @@ class ChatApprovals(ChatRequestPresenter):
     """
 
     def __init__(self, runner: "GatewayRunner", queue: RequestQueue) -> None:
-        super().__init__(runner, queue, "approval", self._words, _approval_end, _approval_buttons)
-        self._queue = queue
+        texts = RequestTexts(
+            self._words, _approval_buttons, "No answer in time: denied.", _approval_words
+        )
+        super().__init__(runner, queue, "approval", texts)
 
     @override
     def _presents(self, request: UserRequest) -> bool:
@@ -218,18 +232,14 @@ def _approval_buttons(request: UserRequest) -> tuple[tuple[str, str], ...]:
     return tuple((labels[each], each) for each in request.choices if each in labels)
 
 
-def _approval_end(_request: UserRequest, answer: UserAnswer, platform: str) -> str:
-    if answer.reason == "timeout":
-        return "No answer in time: denied."
-    if answer.reason != "answered" or answer.by in {"", platform}:
-        return ""
+def _approval_words(answer: str) -> str:
     done = {
         "once": "allowed once",
         "session": "allowed in this session",
         "outside": "allowed once, outside the sandbox",
+        "deny": "denied",
     }
-    words = done.get(answer.text, "denied" if answer.text == "deny" else "always allowed")
-    return f"Answered {where_words(answer.by)}: {words}."
+    return f"{done.get(answer, 'always allowed')}."
 
 
 # Questions
@@ -252,8 +262,7 @@ class ChatQuestions(ChatRequestPresenter):
     """
 
     def __init__(self, runner: "GatewayRunner", queue: RequestQueue) -> None:
-        super().__init__(runner, queue, "question", question_text, _question_end, _question_buttons)
-        self._queue = queue
+        super().__init__(runner, queue, "question", _QUESTIONS)
 
     def answer(self, event: MessageEvent, session_key: str) -> bool:
         """Treat a message as the answer to a pending question; False when it is not one.
@@ -278,9 +287,9 @@ def _question_buttons(question: UserRequest) -> tuple[tuple[str, str], ...]:
     return tuple((choice, str(number)) for number, choice in enumerate(question.choices, 1))
 
 
-def _question_end(_question: UserRequest, reply: UserAnswer, platform: str) -> str:
-    if reply.reason == "timeout":
-        return "No answer in time; I will continue without one."
-    if reply.reason != "answered" or reply.by in {"", platform}:
-        return ""
-    return f"Answered {where_words(reply.by)}: {reply.text or 'skipped'}"
+_QUESTIONS = RequestTexts(
+    question_text,
+    _question_buttons,
+    too_late="No answer in time; I will continue without one.",
+    answered=lambda text: text or "skipped",
+)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -21,17 +22,12 @@ from hermes_desktop.core.events import TurnStarted
 from hermes_desktop.gateway.access.refusals import closing, timed_out
 from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
-from hermes_desktop.gateway.runner.agents import AgentCache
 from hermes_desktop.gateway.runner.boundaries import Boundaries
-from hermes_desktop.gateway.runner.chats import Chats
 from hermes_desktop.gateway.runner.claims import Claims
-from hermes_desktop.gateway.runner.control import TurnControl, TurnWatch, watch
-from hermes_desktop.gateway.runner.hooks import HookCalls
-from hermes_desktop.gateway.runner.incoming import IncomingMessages
+from hermes_desktop.gateway.runner.control import TurnWatch, watch
+from hermes_desktop.gateway.runner.core_parts import CoreParts
 from hermes_desktop.gateway.runner.reasoning import ReasoningChoices
 from hermes_desktop.gateway.runner.recovery import ResumeMarks
-from hermes_desktop.gateway.runner.replies import Replies, StreamedReplies
-from hermes_desktop.gateway.runner.state import RunnerState
 from hermes_desktop.gateway.session import SessionEntry, SessionSource
 from hermes_desktop.gateway.turns import turn, turn_outcome
 from hermes_desktop.gateway.turns.agent_cache import (
@@ -51,6 +47,23 @@ MAX_TOLD = 500
 """Maximum length of the messages and replies passed to event hooks."""
 
 
+@dataclass(frozen=True, slots=True)
+class TurnParts:
+    """The parts that decide when a turn may run, in which session, and what is kept of it.
+
+    Attributes:
+        reasoning: How each chat's model reasons, and whether that is shown.
+        boundaries: Ends sessions and begins the next.
+        claims: The turns that run, and their places.
+        marks: Marks chats while their turns run.
+    """
+
+    reasoning: ReasoningChoices
+    boundaries: Boundaries
+    claims: Claims
+    marks: ResumeMarks
+
+
 class TurnExecution:
     """Runs the turns of messages. On the event loop, unless a method says otherwise.
 
@@ -59,36 +72,26 @@ class TurnExecution:
         sweep: Evicts unused agents.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the parts that it uses
+    def __init__(
         self,
-        state: RunnerState,
-        chats: Chats,
-        claims: Claims,
-        agents: AgentCache,
-        reasoning: ReasoningChoices,
-        boundaries: Boundaries,
-        control: TurnControl,
-        hook_calls: HookCalls,
-        streams: StreamedReplies,
-        replies: Replies,
-        incoming: IncomingMessages,
-        marks: ResumeMarks,
+        core: CoreParts,
+        turns: TurnParts,
         *,
         adopt_rotated: Callable[[SessionEntry, str], None],
         sweep: Callable[[], int],
     ) -> None:
-        self._state = state
-        self._chats = chats
-        self._claims = claims
-        self._agents = agents
-        self._reasoning = reasoning
-        self._boundaries = boundaries
-        self._control = control
-        self._hook_calls = hook_calls
-        self._streams = streams
-        self._replies = replies
-        self._incoming = incoming
-        self._marks = marks
+        self._state = core.state
+        self._chats = core.chats
+        self._claims = turns.claims
+        self._agents = core.agents
+        self._reasoning = turns.reasoning
+        self._boundaries = turns.boundaries
+        self._control = core.control
+        self._hook_calls = core.hook_calls
+        self._streams = core.streams
+        self._replies = core.replies
+        self._incoming = core.incoming
+        self._marks = turns.marks
         self._adopt = adopt_rotated
         self._sweep = sweep
 

@@ -14,18 +14,12 @@ from hermes_desktop.gateway import status as status_files
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
 from hermes_desktop.gateway.runner.admission import Admission
-from hermes_desktop.gateway.runner.agents import AgentCache
 from hermes_desktop.gateway.runner.background import BackgroundWork
-from hermes_desktop.gateway.runner.boundaries import Boundaries
-from hermes_desktop.gateway.runner.chats import Chats
-from hermes_desktop.gateway.runner.claims import Claims
-from hermes_desktop.gateway.runner.control import TurnControl
-from hermes_desktop.gateway.runner.hooks import HookCalls
+from hermes_desktop.gateway.runner.core_parts import CoreParts
+from hermes_desktop.gateway.runner.execution import TurnParts
 from hermes_desktop.gateway.runner.housekeeping import Housekeeping, supervised
-from hermes_desktop.gateway.runner.incoming import IncomingMessages
-from hermes_desktop.gateway.runner.recovery import Recovery, ResumeMarks
-from hermes_desktop.gateway.runner.replies import StreamedReplies
-from hermes_desktop.gateway.runner.state import SIDE_THREADS, RunnerState, RunnerStatus
+from hermes_desktop.gateway.runner.recovery import Recovery
+from hermes_desktop.gateway.runner.state import SIDE_THREADS
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turns.agent_cache import PENDING, close_agents
 
@@ -45,19 +39,10 @@ class LifeCycle:
         watch_expiry: Processes expired sessions for as long as the runner runs.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the parts that it starts and stops
+    def __init__(  # noqa: PLR0913 - the parts that it starts and stops
         self,
-        state: RunnerState,
-        chats: Chats,
-        status: RunnerStatus,
-        control: TurnControl,
-        agents: AgentCache,
-        hook_calls: HookCalls,
-        incoming: IncomingMessages,
-        streams: StreamedReplies,
-        boundaries: Boundaries,
-        claims: Claims,
-        marks: ResumeMarks,
+        core: CoreParts,
+        turns: TurnParts,
         recovery: Recovery,
         background: BackgroundWork,
         admission: Admission,
@@ -65,17 +50,17 @@ class LifeCycle:
         *,
         watch_expiry: Callable[[], Awaitable[None]],
     ) -> None:
-        self._state = state
-        self._chats = chats
-        self._status = status
-        self._control = control
-        self._agents = agents
-        self._hook_calls = hook_calls
-        self._incoming = incoming
-        self._streams = streams
-        self._boundaries = boundaries
-        self._claims = claims
-        self._marks = marks
+        self._state = core.state
+        self._chats = core.chats
+        self._status = core.status
+        self._control = core.control
+        self._agents = core.agents
+        self._hook_calls = core.hook_calls
+        self._incoming = core.incoming
+        self._streams = core.streams
+        self._boundaries = turns.boundaries
+        self._claims = turns.claims
+        self._marks = turns.marks
         self._recovery = recovery
         self._background = background
         self._admission = admission

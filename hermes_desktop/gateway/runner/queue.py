@@ -18,14 +18,9 @@ from hermes_desktop.gateway.access.refusals import closing, too_many_waiting
 from hermes_desktop.gateway.config.config_running import BusyInputMode
 from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
-from hermes_desktop.gateway.runner.chats import Chats
-from hermes_desktop.gateway.runner.claims import Claims
-from hermes_desktop.gateway.runner.control import TurnControl
-from hermes_desktop.gateway.runner.execution import TurnExecution
-from hermes_desktop.gateway.runner.incoming import IncomingMessages
+from hermes_desktop.gateway.runner.core_parts import CoreParts
+from hermes_desktop.gateway.runner.execution import TurnExecution, TurnParts
 from hermes_desktop.gateway.runner.recovery import ResumeMarks
-from hermes_desktop.gateway.runner.replies import Replies
-from hermes_desktop.gateway.runner.state import RunnerState
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turns import turn_outcome
 from hermes_desktop.gateway.turns.agent_cache import PENDING
@@ -41,23 +36,19 @@ MAX_QUEUED = 32
 class TurnQueue:
     """Answers messages in their turn, or passes them to a running one. On the event loop."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the parts that it uses
+    def __init__(
         self,
-        state: RunnerState,
-        chats: Chats,
-        claims: Claims,
+        core: CoreParts,
+        turns: TurnParts,
         execution: TurnExecution,
-        replies: Replies,
-        incoming: IncomingMessages,
-        marks: ResumeMarks,
     ) -> None:
-        self._state = state
-        self._chats = chats
-        self._claims = claims
+        self._state = core.state
+        self._chats = core.chats
+        self._claims = turns.claims
         self._execution = execution
-        self._replies = replies
-        self._incoming = incoming
-        self._marks = marks
+        self._replies = core.replies
+        self._incoming = core.incoming
+        self._marks = turns.marks
 
     async def add(self, event: MessageEvent) -> int:
         """Queue a message behind the turns of its chat, without interrupting.
@@ -307,18 +298,15 @@ class BusyChats:
 
     def __init__(
         self,
-        state: RunnerState,
-        chats: Chats,
-        control: TurnControl,
+        core: CoreParts,
         queue: TurnQueue,
-        replies: Replies,
         marks: ResumeMarks,
     ) -> None:
-        self._state = state
-        self._chats = chats
-        self._control = control
+        self._state = core.state
+        self._chats = core.chats
+        self._control = core.control
         self._queue = queue
-        self._replies = replies
+        self._replies = core.replies
         self._marks = marks
 
     async def handle(

@@ -13,7 +13,7 @@ from hermes_desktop.gateway.delivery import resume_after_restart as resuming
 from hermes_desktop.gateway.delivery.resume_after_restart import InterruptedChat, ResumeDecision
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.runner.chats import Chats
-from hermes_desktop.gateway.runner.replies import Replies
+from hermes_desktop.gateway.runner.core_parts import CoreParts
 from hermes_desktop.gateway.runner.state import RunnerState
 from hermes_desktop.gateway.runtime_files.restart_files import RestartFiles
 from hermes_desktop.gateway.session import SessionEntry, SessionSource
@@ -135,18 +135,16 @@ class Recovery:
 
     def __init__(
         self,
-        state: RunnerState,
-        chats: Chats,
+        core: CoreParts,
         marks: ResumeMarks,
-        replies: Replies,
         *,
         enqueue: Callable[[MessageEvent, SessionSource, PlatformAdapter, str], None],
         is_authorized: Callable[[SessionSource | None], bool],
     ) -> None:
-        self._state = state
-        self._chats = chats
+        self._state = core.state
+        self._chats = core.chats
         self._marks = marks
-        self._replies = replies
+        self._replies = core.replies
         self._enqueue = enqueue
         self._is_authorized = is_authorized
         self._may_resume = True

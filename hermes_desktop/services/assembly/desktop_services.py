@@ -3,7 +3,6 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from hermes_desktop.agent.tools.asking.request_queue import RequestQueue
 from hermes_desktop.agent.tools.processes.process_table import ProcessInfo
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.concurrency.background_tasks import TaskSet
@@ -22,7 +21,7 @@ from hermes_desktop.services.agents.plugin_care import PluginManager
 from hermes_desktop.services.agents.session_figures import SessionStatistics
 from hermes_desktop.services.agents.user_requests import UserRequests
 from hermes_desktop.services.assembly.history_upkeep import HistoryMaintenance, while_hosting
-from hermes_desktop.services.assembly.hosting_services import hosted_parts
+from hermes_desktop.services.assembly.hosting_services import agent_tools, hosted_parts
 from hermes_desktop.services.assembly.settings_joining import build_settings_service, watch_settings
 from hermes_desktop.services.assembly.window_state import WindowState
 from hermes_desktop.services.hosting.desktop_chat import DesktopChat
@@ -36,13 +35,13 @@ from hermes_desktop.services.sessions.live_catalog import AsyncSessionList
 from hermes_desktop.services.sessions.live_undo import AsyncTurnUndo
 from hermes_desktop.services.sessions.open_turns import OwnTurns
 from hermes_desktop.services.sessions.session_actions import SessionActions
+from hermes_desktop.services.sessions.session_changes import TurnChanges
 from hermes_desktop.services.sessions.session_search import SessionSearch
 from hermes_desktop.services.sessions.state_watch import Beside, PairingWatch, StateWatch
 from hermes_desktop.services.sessions.transcript import TranscriptReader
 from hermes_desktop.services.sessions.turn_undo import TurnUndoing
 from hermes_desktop.services.sessions.workplace import Workplaces
 from hermes_desktop.services.settings.sandbox_check import SandboxCheck
-from hermes_desktop.services.settings.setting_writer import list_extender
 from hermes_desktop.services.settings.settings_service import SettingsService
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
@@ -153,7 +152,7 @@ def join_parts(
     """Build everything once; see :func:`.assembly.build_services`."""
     paths, environ = setup.paths, setup.environ
     db, bus, workers = SessionDB(paths.state_db, clock=clock), EventBus(), Workers.named()
-    tools = _tools(setup, db, redactor, clock)
+    tools = agent_tools(setup, db, redactor, clock)
     builder = AgentBuilder(paths, db, redactor, environ, offline=offline, clock=clock, tools=tools)
     parts = hosted_parts(
         setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
@@ -206,18 +205,6 @@ def _looks(
     return PairingWatch(parts.paths.home), beside
 
 
-def _tools(setup: HostSetup, db: SessionDB, redactor: SecretRedactor, clock: Clock) -> AgentTools:
-    return AgentTools(
-        setup.paths,
-        db,
-        RequestQueue(clock),
-        environ=setup.environ,
-        redactor=redactor,
-        clock=clock,
-        add_to_setting=list_extender(setup.paths, setup.environ, clock),
-    )
-
-
 def _actions(
     parts: HostedParts,
     turns: OwnTurns,
@@ -257,7 +244,10 @@ def _undo(
     watch: StateWatch,
 ) -> AsyncTurnUndo:
     undoing = TurnUndoing(parts.db, tools.undo, parts.conversations, turns.turn_in)
-    return AsyncTurnUndo(undoing, worker=workers.bulk, watch=watch, answering=adapter.running)
+    changes = TurnChanges(parts.db, tools.undo, turns.turn_in)
+    return AsyncTurnUndo(
+        undoing, changes, worker=workers.bulk, watch=watch, answering=adapter.running
+    )
 
 
 def _chat(

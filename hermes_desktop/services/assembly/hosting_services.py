@@ -78,6 +78,21 @@ class GatewayServices:
         self.workers.close()
 
 
+def agent_tools(
+    setup: HostSetup, db: SessionDB, redactor: SecretRedactor, clock: Clock
+) -> AgentTools:
+    """Return the tools of the agents, with a queue for their questions."""
+    return AgentTools(
+        setup.paths,
+        db,
+        RequestQueue(clock),
+        environ=setup.environ,
+        redactor=redactor,
+        clock=clock,
+        add_to_setting=list_extender(setup.paths, setup.environ, clock),
+    )
+
+
 def join_gateway(
     setup: HostSetup,
     *,
@@ -89,15 +104,7 @@ def join_gateway(
     db = SessionDB(setup.paths.state_db, clock=clock)
     bus = EventBus()
     workers = Workers.named()
-    tools = AgentTools(
-        setup.paths,
-        db,
-        RequestQueue(clock),
-        environ=setup.environ,
-        redactor=redactor,
-        clock=clock,
-        add_to_setting=list_extender(setup.paths, setup.environ, clock),
-    )
+    tools = agent_tools(setup, db, redactor, clock)
     builder = AgentBuilder(
         setup.paths, db, redactor, setup.environ, offline=False, clock=clock, tools=tools
     )

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 from hermes_desktop.commands.context import UndoneTurns
 from hermes_desktop.core.errors import NotFoundError
-from hermes_desktop.services.sessions.turn_undo import PutBack, Step, TurnUndoing, TurnUndoPlan
+from hermes_desktop.services.sessions.turn_undo import TurnUndoing
+from hermes_desktop.services.sessions.undo_plan import PutBack, Step, TurnUndoPlan
 
 _MOST_FILES, _MOST_CHARACTERS, _LONGEST_LINE = 20, 1_500, 160
 _LEFT = {

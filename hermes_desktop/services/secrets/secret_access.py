@@ -63,10 +63,18 @@ def with_secrets(
     return EnvironmentWithSecrets(environ, access.store, access.plain)
 
 
-def redact_secrets(environ: Mapping[str, str], redactor: SecretRedactor) -> None:
-    """Register the keyring's secrets with the log redactor. Blocks for some seconds at most."""
+def redact_secrets(
+    environ: Mapping[str, str], redactor: SecretRedactor, stored: StoredSecrets | None = None
+) -> None:
+    """Register the keyring's secrets with the log redactor. Blocks for some seconds at most.
+
+    Args:
+        environ: The environment.
+        redactor: The log redactor.
+        stored: The stored secrets, where they were read just now.
+    """
     if isinstance(environ, EnvironmentWithSecrets):
-        for value in environ.secret_values():
+        for value in environ.secret_values(stored):
             redactor.learn(value)
 
 

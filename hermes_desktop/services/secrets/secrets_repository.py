@@ -134,8 +134,8 @@ class SecretsRepository:
         """
         sources = self._sources()
         listed = [name for name in sources.env_file if is_secret_key(name)]
-        kept = (*self._access.store.names(), *self._access.plain.read())
-        names = dict.fromkeys((*SECRETS, *sorted({*listed, *kept})))
+        kept = {*listed, *sources.keyring, *sources.plain_file}
+        names = dict.fromkeys((*SECRETS, *sorted(kept)))
         return [self._view(name, sources) for name in names]
 
     def find(self, name: str) -> SecretView:
@@ -342,6 +342,8 @@ class SecretsRepository:
             read_env_file(self._paths.env_file),
             read_config(self._paths.config_yaml).data,
             read_json_settings(self._paths.home / "gateway.json"),
+            keyring=self._access.store.backends(),
+            plain_file=self._access.plain.read(),
         )
 
     def _view(self, name: str, sources: "_Sources") -> SecretView:
@@ -357,12 +359,11 @@ class SecretsRepository:
 
     def _places(self, name: str, sources: "_Sources") -> Iterator[SecretPlace]:
         yield from _place("environment", self._environ.get(name), name)
-        if name in self._access.store.names():
-            reading = self._access.store.read(name)
+        if name in sources.keyring:
+            reading = self._access.store.read_all(sources.keyring)[name]
             value = reading.value or ""
-            backend = self._access.store.backend(name)
-            yield SecretPlace("keyring", backend, reading.state, _end(value), value)
-        yield from _place("plain file", self._access.plain.read().get(name))
+            yield SecretPlace("keyring", sources.keyring[name], reading.state, _end(value), value)
+        yield from _place("plain file", sources.plain_file.get(name))
         yield from _place(".env", sources.env_file.get(name), name)
         option = SECRETS.get(name)
         for place in option.places if option else ():
@@ -374,9 +375,13 @@ class SecretsRepository:
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
+    """What is stored where; of the keyring, the names with their backends."""
+
     env_file: Mapping[str, str]
     config: Mapping[str, Any]
     legacy: Mapping[str, Any]
+    keyring: Mapping[str, str]
+    plain_file: Mapping[str, str] = field(repr=False)
 
 
 def _called(name: str) -> tuple[str, str]:

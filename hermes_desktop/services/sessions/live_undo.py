@@ -3,23 +3,29 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.concurrency.loop_signals import calls_on_loop
 from hermes_desktop.services.sessions.session_actions import RunningTurnError
-from hermes_desktop.services.sessions.state_watch import StateWatch
-from hermes_desktop.services.sessions.turn_undo import (
+from hermes_desktop.services.sessions.session_changes import (
     SessionChanges,
+    TurnChanges,
+    UnseenFiles,
+)
+from hermes_desktop.services.sessions.state_watch import StateWatch
+from hermes_desktop.services.sessions.turn_undo import TurnUndoing
+from hermes_desktop.services.sessions.undo_plan import (
     Step,
-    TurnUndoing,
     TurnUndoPlan,
     TurnUndoResult,
     UndoChoice,
     UndoneRestored,
-    UnseenFiles,
 )
 from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, silent
 from hermes_desktop.state.records.records import Message
+
+T = TypeVar("T")
 
 MOST_LINES = 2_000
 """How many lines of a difference are shown."""
@@ -40,13 +46,14 @@ class TurnUndoPreview:
 
 
 class AsyncTurnUndo:
-    """Asynchronous facade of :class:`TurnUndoing`, called on the event loop.
+    """Asynchronous facade of :class:`TurnUndoing` and :class:`TurnChanges`, called on the loop.
 
     Every method may raise ``BusyError``, ``StateError`` and the errors of the method it wraps.
 
     Args:
-        undoing: The blocking part, which refuses while a turn runs.
-        worker: Runs it; long.
+        undoing: Undoes turns; refuses while one runs.
+        changes: Finds what turns changed.
+        worker: Runs both; long.
         watch: The watcher that checks the shared file after each change.
         answering: Returns whether this program has accepted a message of a session that it has not
             answered yet; called on the loop.
@@ -55,12 +62,14 @@ class AsyncTurnUndo:
     def __init__(
         self,
         undoing: TurnUndoing,
+        changes: TurnChanges,
         *,
         worker: WorkerThreads,
         watch: StateWatch,
         answering: Callable[[str], bool],
     ) -> None:
         self._undoing = undoing
+        self._changes = changes
         self._worker = worker
         self._watch = watch
         self._answering = answering
@@ -103,11 +112,8 @@ class AsyncTurnUndo:
         cancel: CancelSignal | None = None,
     ) -> TurnUndoResult:
         """Carry out a plan; see :meth:`TurnUndoing.undo`. Progress is reported on the loop."""
-        with calls_on_loop(on_progress) as tell:
-            call = partial(self._undoing.undo, plan, choice, on_progress=tell, cancel=cancel)
-            done = await self._worker.run(call)
-        self._watch.check_now()
-        return done
+        call = partial(self._undoing.undo, plan, choice, cancel=cancel)
+        return await self._changed(call, on_progress)
 
     async def redo(
         self,
@@ -118,16 +124,20 @@ class AsyncTurnUndo:
         cancel: CancelSignal | None = None,
     ) -> UndoneRestored:
         """Take back an undo; see :meth:`TurnUndoing.redo`. Progress is reported on the loop."""
-        with calls_on_loop(on_progress) as tell:
-            call = partial(self._undoing.redo, session_id, undo_id, on_progress=tell, cancel=cancel)
-            done = await self._worker.run(call)
-        self._watch.check_now()
-        return done
+        call = partial(self._undoing.redo, session_id, undo_id, cancel=cancel)
+        return await self._changed(call, on_progress)
 
     async def changes(self, session_id: str) -> SessionChanges:
         """Return what the turns of a session changed, as far as the user can act on it."""
-        return await self._worker.run(partial(self._undoing.changes, session_id))
+        return await self._worker.run(partial(self._changes.of, session_id))
 
     async def keep(self, files: UnseenFiles) -> None:
         """Note that the user has looked at these files."""
-        await self._worker.run(partial(self._undoing.keep, files))
+        await self._worker.run(partial(self._changes.keep, files))
+
+    async def _changed(self, call: Callable[..., T], on_progress: OnProgress) -> T:
+        """Run a call that changes the shared file, and have the file checked at once."""
+        with calls_on_loop(on_progress) as tell:
+            done = await self._worker.run(partial(call, on_progress=tell))
+        self._watch.check_now()
+        return done

@@ -1,10 +1,9 @@
 """Undo of turns: the files that they changed, and the conversation. Blocking."""
 
 import contextlib
-import re
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hermes_desktop.agent.undo.restoring import (
@@ -18,158 +17,24 @@ from hermes_desktop.agent.undo.restoring import (
     put_back,
     undone,
 )
-from hermes_desktop.agent.undo.reviews import reviews_of
-from hermes_desktop.agent.undo.turn_record import TurnRecord, least_name, new_name
+from hermes_desktop.agent.undo.turn_record import new_name, records_since
 from hermes_desktop.agent.undo.turn_undo import UndoStore
 from hermes_desktop.agent.undo.undo_record import UndoRecord, begin_undo
 from hermes_desktop.core.errors import BusyError, NotFoundError, RefusedError
 from hermes_desktop.services.sessions.session_actions import RunningTurn, RunningTurnError
+from hermes_desktop.services.sessions.undo_plan import (
+    TurnUndoPlan,
+    TurnUndoResult,
+    UndoChoice,
+    UndoneRestored,
+)
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 from hermes_desktop.state.records.cancellation import CancelSignal, OnProgress, Progress, silent
 from hermes_desktop.state.records.records import Message
 
-__all__ = [
-    "ChangedByTurn",
-    "PutBack",
-    "SessionChanges",
-    "Step",
-    "TurnUndoPlan",
-    "TurnUndoResult",
-    "TurnUndoing",
-    "Undo",
-    "UndoChoice",
-    "UndoneRestored",
-    "UnseenFiles",
-    "typed_undo",
-]
-
 _MOST_TURNS = 1000
 _MOST_NAMED = 40
-_CLOCK_SLACK_S = 3600.0
-
-
-@dataclass(frozen=True, slots=True)
-class TurnUndoPlan:
-    """What undoing the last turns of a session would do.
-
-    Attributes:
-        session_id: The newest part of the conversation.
-        message_id: The first user message that is removed; 0: none is.
-        turns: The number of turns.
-        text: The beginning of that message.
-        files: What would be put back.
-        rows: The rows of the messages that would be removed.
-    """
-
-    session_id: str
-    message_id: int
-    turns: int
-    text: str
-    files: Undo
-    rows: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class UndoChoice:
-    """What of a plan is carried out.
-
-    Attributes:
-        overwrite: Also put back files that somebody else changed since.
-        files_only: Leave the conversation as it is.
-        only: Put back these files only, as they are shown, and leave the conversation.
-        chosen: Put back exactly these files of the plan; None: those that nobody changed since.
-    """
-
-    overwrite: bool = False
-    files_only: bool = False
-    only: Collection[str] = ()
-    chosen: Collection[Step] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TurnUndoResult:
-    """What was undone.
-
-    Attributes:
-        files: What was put back.
-        left: Files that were left because somebody changed them since.
-        rows: The number of removed messages; 0: the conversation stayed.
-        undo_id: The undo, to take it back with :meth:`TurnUndoing.redo`; "": nothing was replaced.
-    """
-
-    files: PutBack
-    left: tuple[Step, ...]
-    rows: int
-    undo_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class UndoneRestored:
-    """What taking back an undo restored.
-
-    Attributes:
-        files: The files.
-        left: Files that were left because somebody changed them after the undo.
-        rows: The number of messages that are back.
-    """
-
-    files: PutBack
-    left: tuple[Step, ...]
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class UnseenFiles:
-    """Changed files that run automatically later and that the user has not looked at yet.
-
-    Attributes:
-        plan: Puts all of them back; the conversation stays.
-        run_by: What runs each of them, by the path that is shown.
-        reviews: The names of the reviews that they belong to.
-    """
-
-    plan: TurnUndoPlan
-    run_by: Mapping[str, str] = field(default_factory=dict)
-    reviews: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedByTurn:
-    """The last turn of a session, which changed files.
-
-    Attributes:
-        message_id: The row of the user's message.
-        last_id: The row of its last message.
-        files: How many; 0: not known, because the turn was interrupted.
-    """
-
-    message_id: int
-    last_id: int
-    files: int
-
-
-@dataclass(frozen=True, slots=True)
-class SessionChanges:
-    """What the turns of a session changed, as far as the user can act on it.
-
-    Attributes:
-        unseen: Files that run later and wait for the user.
-        last_turn: The last turn, if it changed files and can be undone.
-    """
-
-    unseen: UnseenFiles | None = None
-    last_turn: ChangedByTurn | None = None
-
-
-def typed_undo(text: str) -> int:
-    """Return how many turns a typed ``/undo`` takes back; 0 for any other message.
-
-    Where a preview can be shown, it is handled there; with other words behind it, it is sent like
-    any command.
-    """
-    found = re.fullmatch(r"/undo(?:\s+([1-9][0-9]{0,2}))?", text.strip(), re.IGNORECASE)
-    return int(found[1] or 1) if found is not None else 0
 
 
 class TurnUndoing:
@@ -226,7 +91,13 @@ class TurnUndoing:
         if not asked:
             raise NotFoundError("There is nothing to undo.", "It has no messages from you.")
         first = asked[-1]
-        records = self._records(shown, first["id"], float(first["timestamp"] or 0.0))
+        records = records_since(
+            self._store.records,
+            shown,
+            self._db.get_compression_lineage(shown),
+            message_id=first["id"],
+            since=float(first["timestamp"] or 0.0),
+        )
         return TurnUndoPlan(
             shown,
             first["id"],
@@ -246,7 +117,8 @@ class TurnUndoing:
 
     def last_undo(self, session_id: str) -> str:
         """Return the latest undo of a conversation that can be reverted; "" for none."""
-        parts = self._parts(self._db.resolve_resume_session_id(session_id))
+        shown = self._db.resolve_resume_session_id(session_id)
+        parts = {shown, *self._db.get_compression_lineage(shown)}
         found = [each.id for each in self._store.undos.all() if each.session_id in parts]
         return found[-1] if found else ""
 
@@ -351,75 +223,6 @@ class TurnUndoing:
             if not done.stopped and not done.failed:
                 self._store.undos.remove(record.id)
         return UndoneRestored(done, files.having("changed-since", "not-kept"), rows)
-
-    # ------------------------------------------------------------------- changes of a session
-
-    def changes(self, session_id: str) -> SessionChanges:
-        """Return what the turns of a session changed, as far as the user can act on it.
-
-        Raises:
-            StateError: The shared file cannot be read.
-        """
-        return SessionChanges(self.unseen(session_id), self.last_turn(session_id))
-
-    def last_turn(self, session_id: str) -> ChangedByTurn | None:
-        """Return the last turn if it changed files and can be undone; None otherwise.
-
-        Raises:
-            StateError: The shared file cannot be read.
-        """
-        if not self._db.condition.writable or not self._store.records.names():
-            return None
-        shown = self._db.resolve_resume_session_id(session_id)
-        asked = self._db.list_recent_user_messages(shown, limit=1)
-        if not asked:
-            return None
-        message_id = int(asked[0]["id"])
-        since = float(asked[0]["timestamp"] or 0.0)
-        records = self._records(shown, message_id, since, least_name(since - _CLOCK_SLACK_S))
-        interrupted = any(each.state == "running" for each in records)
-        files = {
-            (record.folder, path)
-            for record in records
-            for path, entry in record.after.items()
-            if (left := entry or record.before.get(path)) and left.kind != "folder"
-        }
-        if not (interrupted or files) or (interrupted and self._running_turn(shown) is not None):
-            return None
-        last_id = max(self._db.active_message_ids(shown, message_id), default=message_id)
-        return ChangedByTurn(message_id, last_id, 0 if interrupted else len(files))
-
-    def unseen(self, session_id: str) -> UnseenFiles | None:
-        """Return the changed files that run later and wait for the user; None for none.
-
-        Raises:
-            StateError: The shared file cannot be read.
-        """
-        if not self._store.reviews.names():
-            return None
-        shown = self._db.resolve_resume_session_id(session_id)
-        run_by: dict[str, str] = {}
-        records: list[TurnRecord] = []
-        waiting = reviews_of(self._store.reviews, self._parts(shown))
-        for review in waiting:
-            record = self._store.records.get(review.id)
-            if record is None or record.state == "undone":
-                continue
-            paths = {each.path: each.by for each in review.files}
-            run_by |= paths
-            records.append(_narrowed(record, paths))
-        files = plan_undo(self._store, records)
-        steps = tuple(e for e in files.steps if e.state != "as-before" and e.now is not None)
-        if not steps:
-            return None
-        plan = TurnUndoPlan(shown, 0, 0, "", Undo((), steps))
-        shown_by = {each.shown: run_by[each.path] for each in steps}
-        return UnseenFiles(plan, shown_by, tuple(each.id for each in waiting))
-
-    def keep(self, files: UnseenFiles) -> None:
-        """Note that the user has looked at these files; they are not shown again."""
-        for name in files.reviews:
-            self._store.reviews.remove(name)
 
     # ------------------------------------------------------------------------------ its parts
 
@@ -536,34 +339,6 @@ class TurnUndoing:
                 return list(asked[:count])
         return []
 
-    def _parts(self, session_id: str) -> set[str]:
-        return set(self._db.get_compression_lineage(session_id)) | {session_id}
-
-    def _records(
-        self, session_id: str, message_id: int, since: float, least: str = ""
-    ) -> Sequence[TurnRecord]:
-        """Return the records of the turns from a message on.
-
-        After a compaction the message may be another row; then the time decides.
-
-        Args:
-            session_id: The newest part of the conversation.
-            message_id: The row of the message.
-            since: When it was written.
-            least: The least name of the records that are read.
-        """
-        parts = self._parts(session_id)
-        return [
-            each
-            for each in self._store.records.all(least)
-            if each.session_id in parts
-            and each.state != "undone"
-            and (
-                (each.session_id == session_id and each.message_id >= message_id)
-                or each.began / 1e9 >= since
-            )
-        ]
-
     def _refuse_running(self, session_id: str) -> None:
         turn = self._running_turn(session_id)
         if turn is not None:
@@ -582,16 +357,6 @@ def _chosen(files: Undo, choice: UndoChoice) -> Undo:
     if choice.chosen is not None:
         steps = tuple(e for e in files.having("ready", "changed-since") if e in choice.chosen)
     return replace(files, steps=steps)
-
-
-def _narrowed(record: TurnRecord, paths: Collection[str]) -> TurnRecord:
-    """Return a record with these files only."""
-    return replace(
-        record,
-        before={path: each for path, each in record.before.items() if path in paths},
-        after={path: each for path, each in record.after.items() if path in paths},
-        why_not="",
-    )
 
 
 def _only(files: Undo, wanted: Collection[str]) -> Undo:

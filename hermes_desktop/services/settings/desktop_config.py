@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from hermes_desktop.core.errors import ConfigError
@@ -17,6 +18,7 @@ _SECTION, _NEWS = "Desktop program", "Notifications"
 _BY_TRAY = "Shown by the tray icon while the window is hidden."
 
 ColourScheme = Literal["system", "light", "dark"]
+_setting = partial(setting, section=_SECTION, store="desktop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,74 +36,62 @@ class DesktopConfig:
             no longer reached; ``notify_requests`` for a sender who requests access.
     """
 
-    start_gateway: bool = setting(
+    start_gateway: bool = _setting(
         "desktop.start_gateway",
         default=True,
         title="Start the gateway with the program",
         help="Answers the messaging platforms as soon as the desktop program starts.",
-        section=_SECTION,
         effect=Effect.NEXT_START,
-        store="desktop",
     )
-    start_hidden: bool = setting(
+    start_hidden: bool = _setting(
         "desktop.start_hidden",
         default=False,
         title="Start hidden",
         help="The window stays closed at start. Without a tray icon, it is minimized.",
-        section=_SECTION,
         effect=Effect.NEXT_START,
-        store="desktop",
     )
-    close_to_tray: bool = setting(
+    close_to_tray: bool = _setting(
         "desktop.close_to_tray",
         default=True,
         title="Keep running when the window is closed",
         help="Closing the window leaves Hermes running in the tray.",
-        section=_SECTION,
         consequence="When off, closing the window quits Hermes, and messages from platforms "
         "are no longer answered; running replies get 15 seconds.",
-        store="desktop",
     )
-    colour_scheme: ColourScheme = setting(
+    colour_scheme: ColourScheme = _setting(  # noqa: RUF009 - a declaration
         "desktop.colour_scheme",
         "system",
         title="Colors",
         help="Light, dark, or the same as the system.",
-        section=_SECTION,
         choices={"system": "same as the system", "light": "light", "dark": "dark"},
-        store="desktop",
     )
-    notify_approvals: bool = setting(
+    notify_approvals: bool = _setting(
         "desktop.notify_approvals",
         default=True,
         title="Question from the assistant",
         help=f"When it waits for your approval or your answer. {_BY_TRAY}",
         section=_NEWS,
-        store="desktop",
     )
-    notify_finished: bool = setting(
+    notify_finished: bool = _setting(
         "desktop.notify_finished",
         default=True,
         title="Reply finished",
         help=f"When a reply in a chat of this window is complete. {_BY_TRAY}",
         section=_NEWS,
-        store="desktop",
     )
-    notify_platforms: bool = setting(
+    notify_platforms: bool = _setting(
         "desktop.notify_platforms",
         default=True,
         title="Platform not reachable",
         help=f"When a messaging platform does not respond, or refuses to. {_BY_TRAY}",
         section=_NEWS,
-        store="desktop",
     )
-    notify_requests: bool = setting(
+    notify_requests: bool = _setting(
         "desktop.notify_requests",
         default=True,
         title="Pairing request",
         help=f"When someone new wrote and waits for approval. {_BY_TRAY}",
         section=_NEWS,
-        store="desktop",
     )
 
 

@@ -18,7 +18,7 @@ from hermes_desktop.settings.cached_file import CachedFile
 from hermes_desktop.settings.config_file import Lookup, settings_text
 from hermes_desktop.settings.config_patch import value_at
 from hermes_desktop.settings.env_file import layered_lookup, parse_env, read_env_file
-from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets
+from hermes_desktop.settings.environment_with_secrets import EnvironmentWithSecrets, StoredSecrets
 from hermes_desktop.settings.json_file import parse_json_settings
 from hermes_desktop.settings.yaml_tree import ConfigText
 
@@ -80,14 +80,12 @@ def load_gateway_config(
     """
     files = SettingsFiles(paths)
     troubles: list[str] = []
-    loaded = _joined(
-        environ,
-        legacy=_or_empty(files.legacy, troubles),
-        data=_or_empty(lambda: files.config().values, troubles),
-        variables=_or_empty(files.variables, troubles),
-    )
+    legacy = _or_empty(files.legacy, troubles)
+    data = _or_empty(lambda: files.config().values, troubles)
+    values = _Values(environ, _or_empty(files.variables, troubles))
+    loaded = _joined(values, legacy=legacy, data=data)
     return _finished(
-        paths, environ, redactor, replace(loaded, warnings=(*troubles, *loaded.warnings))
+        paths, values, redactor, replace(loaded, warnings=(*troubles, *loaded.warnings))
     )
 
 
@@ -112,13 +110,9 @@ def read_gateway_config(
         ConfigError: A file cannot be read or parsed.
     """
     files = files or SettingsFiles(paths)
-    loaded = _joined(
-        environ,
-        legacy=files.legacy(),
-        data=(config or files.config()).values,
-        variables=files.variables(),
-    )
-    return _finished(paths, environ, redactor, loaded)
+    values = _Values(environ, files.variables())
+    loaded = _joined(values, legacy=files.legacy(), data=(config or files.config()).values)
+    return _finished(paths, values, redactor, loaded)
 
 
 def running_config(
@@ -141,39 +135,55 @@ def running_config(
         RefusedError: The configuration would accidentally let everyone write to the gateway.
     """
     files = files or SettingsFiles(paths)
-    loaded = read_gateway_config(paths, environ, redactor, files=files)
-    refuse_open_policies(loaded.config, layered_lookup(environ, files.variables()))
+    values = _Values(environ, files.variables())
+    loaded = _joined(values, legacy=files.legacy(), data=files.config().values)
+    loaded = _finished(paths, values, redactor, loaded)
+    refuse_open_policies(loaded.config, values.lookup)
     return loaded
 
 
+class _Values:
+    """The values of all variables at one moment.
+
+    Args:
+        environ: The process environment, with the keyring behind it or without one.
+        variables: ``.env``.
+
+    Attributes:
+        lookup: Returns one of them.
+        stored: The stored secrets; None without a keyring.
+        refused: A sentence about each stored secret that could not be read.
+    """
+
+    def __init__(self, environ: Mapping[str, str], variables: Mapping[str, str]) -> None:
+        self.environ = environ
+        self.stored: StoredSecrets | None = None
+        self.refused: Mapping[str, str] = {}
+        if isinstance(environ, EnvironmentWithSecrets):
+            self.stored = environ.stored()
+            self.refused = trouble_warnings(self.stored)
+            environ = environ.with_stored(self.stored)
+        self.lookup = layered_lookup(environ, variables)
+
+
 def _joined(
-    environ: Mapping[str, str],
-    *,
-    legacy: Mapping[str, Any],
-    data: Mapping[str, Any],
-    variables: Mapping[str, str],
+    values: _Values, *, legacy: Mapping[str, Any], data: Mapping[str, Any]
 ) -> LoadedGatewayConfig:
-    refused: Mapping[str, str] = {}
-    if isinstance(environ, EnvironmentWithSecrets):
-        stored = environ.stored()
-        refused, environ = trouble_warnings(stored), environ.with_stored(stored)
-    loaded = config_loading.load_gateway_config(
-        data, legacy=legacy, lookup=layered_lookup(environ, variables)
-    )
-    config = _with_troubles(loaded.config, data, refused)
-    return LoadedGatewayConfig(config, (*refused.values(), *loaded.warnings))
+    loaded = config_loading.load_gateway_config(data, legacy=legacy, lookup=values.lookup)
+    config = _with_troubles(loaded.config, data, values.refused)
+    return LoadedGatewayConfig(config, (*values.refused.values(), *loaded.warnings))
 
 
 def _finished(
     paths: HermesPaths,
-    environ: Mapping[str, str],
+    values: _Values,
     redactor: SecretRedactor | None,
     loaded: LoadedGatewayConfig,
 ) -> LoadedGatewayConfig:
     config = loaded.config
     if redactor is not None:
         _teach(redactor, config)
-        redact_secrets(environ, redactor)
+        redact_secrets(values.environ, redactor, values.stored)
     for warning in loaded.warnings:
         log.warning("%s", warning)
     folder = config.sessions_dir or paths.sessions_dir

@@ -84,7 +84,9 @@ class SnapshotTaker:
 
     def _secrets(self, layers: Layers) -> dict[str, str | None]:
         env_file = layers.env_file
-        stored = self._environ.stored()
+        stored = self._environ.stored(
+            {name for name, place in layers.secrets.items() if place == "keyring"}
+        )
         environ = self._environ.with_stored(stored)
         listed = {name for name in env_file if is_secret_key(name)}
         found: dict[str, str | None] = {}

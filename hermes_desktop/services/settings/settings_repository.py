@@ -329,8 +329,11 @@ def _stored_secrets(index: SecretIndex) -> Mapping[str, Source]:
     """Return which secrets we store, by our own list; the keyring is not queried."""
     keyring: Source = "keyring"
     plain: Source = "plain file"
-    stored = {**dict.fromkeys(index.read("plain"), plain)}
-    return stored | dict.fromkeys(index.read("keyring"), keyring)
+    stores = index.read()
+    return {
+        **dict.fromkeys(stores.get("plain", {}), plain),
+        **dict.fromkeys(stores.get("keyring", {}), keyring),
+    }
 
 
 class _Plan:

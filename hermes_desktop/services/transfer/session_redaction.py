@@ -121,7 +121,9 @@ def redactor_of_home(paths: HermesPaths) -> SessionRedactor:
     from hermes_desktop.services.secrets.secret_access import open_secrets  # noqa: PLC0415
 
     access = open_secrets(paths, SystemClock())
-    kept = {name: access.store.read(name).value or "" for name in access.store.names()}
+    names = access.store.names()
+    readings = access.store.read_all(names) if names else {}
+    kept = {name: each.value or "" for name, each in readings.items()}
     redactor = SessionRedactor(
         read_env_file(paths.env_file), frozenset((*kept.values(), *access.plain.read().values()))
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from hermes_desktop.services.sessions.turn_undo import typed_undo
+from hermes_desktop.services.sessions.undo_plan import typed_undo
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -70,17 +70,7 @@ class SessionRefresh(QObject):
         """
         if shown.id is None or not shown.loaded:
             return
-        if shown.refreshing:
-            shown.again = True
-            return
-        shown.refreshing = True
-        try:
-            await self._once(shown)
-            while shown.again and shown is self._current():
-                shown.again = False
-                await self._once(shown)
-        finally:
-            shown.refreshing = False
+        await shown.refreshes.run(lambda: self._once(shown))
 
     async def _older(self, shown: ShownSession, first: Message) -> None:
         window = self._view.window_of_entries
@@ -129,6 +119,8 @@ class SessionRefresh(QObject):
         return True
 
     async def _once(self, shown: ShownSession) -> None:
+        if shown is not self._current():
+            return
         first = self._view.refresh_from()
         window = self._view.window_of_entries
         last = window.refresh_until()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from hermes_desktop.state.records.records import SessionSummary
+from hermes_desktop.ui.widgets.coalesced_runs import CoalescedRuns
 
 
 @dataclass(slots=True)
@@ -15,6 +16,7 @@ class ShownSession:
         ids: All ids that its rows and events use (root, tip, earlier tips).
         nothing: Whether nothing is selected.
         loaded: Whether the transcript shows this conversation and not the one before it.
+        refreshes: Its reads after it was written to.
     """
 
     id: str | None = None
@@ -22,8 +24,7 @@ class ShownSession:
     ids: set[str] = field(default_factory=set)
     nothing: bool = False
     loaded: bool = False
-    refreshing: bool = False
-    again: bool = False
+    refreshes: CoalescedRuns = field(default_factory=CoalescedRuns, compare=False)
 
     @classmethod
     def of(cls, summary: SessionSummary) -> "ShownSession":

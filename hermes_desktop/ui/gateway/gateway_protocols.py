@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.gateway.access.pairing import PairedUser
 from hermes_desktop.services.hosting.pairing_requests import PairingRequestView
@@ -114,6 +115,29 @@ class Person:
     def key(self) -> tuple[str, str]:
         """Identifies the same request or sender across reads."""
         return self.platform, self.entry_id or self.user_id
+
+
+@dataclass(frozen=True, slots=True)
+class PairingLists:
+    """Pairing requests and approved senders, as read together."""
+
+    pending: tuple[Person, ...] = ()
+    approved: tuple[Person, ...] = ()
+
+    @classmethod
+    async def read(cls, service: PairingService, clock: Clock) -> "PairingLists":
+        """Read both lists.
+
+        Args:
+            service: The pairing service.
+            clock: For the time of a request.
+        """
+        waiting, now = await service.pending(), clock.time()
+        paired = await service.approved()
+        return cls(
+            tuple(Person.waiting(each, now) for each in waiting),
+            tuple(Person.paired(each) for each in paired),
+        )
 
 
 def _one_line(name: str, otherwise: str) -> str:

@@ -9,8 +9,13 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayStatusChanged, Notice, PairingChanged, UndoneWork
 from hermes_desktop.ui.gateway.gateway_banner import GatewayBanner
 from hermes_desktop.ui.gateway.gateway_commands import GatewayCommands, RunningReplies
-from hermes_desktop.ui.gateway.gateway_protocols import GatewayControl, PairingService, Person
-from hermes_desktop.ui.gateway.pairing_commands import ASKED, PairingCommands, PairingLists
+from hermes_desktop.ui.gateway.gateway_protocols import (
+    GatewayControl,
+    PairingLists,
+    PairingService,
+    Person,
+)
+from hermes_desktop.ui.gateway.pairing_commands import ASKED, PairingCommands
 from hermes_desktop.ui.gateway.platforms_page import PlatformsPage
 from hermes_desktop.ui.gateway.status_strip import StatusStrip
 from hermes_desktop.ui.widgets.age_timer import RelativeTimeTimer

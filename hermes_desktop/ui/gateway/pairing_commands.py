@@ -1,7 +1,6 @@
 """The controller for pairing: reads requests and senders, approves, denies, revokes."""
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDialog, QWidget
@@ -10,9 +9,10 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.gateway.access.pairing import CODE_LIFETIME_S
-from hermes_desktop.ui.gateway.gateway_protocols import PairingService, Person
+from hermes_desktop.ui.gateway.gateway_protocols import PairingLists, PairingService, Person
 from hermes_desktop.ui.gateway.gateway_questions import revoke_question
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.coalesced_runs import CoalescedRuns
 from hermes_desktop.ui.widgets.theme import Theme
 from hermes_desktop.ui.words.source_names import source_name
 
@@ -20,14 +20,6 @@ UNDO_PREFIX = "pairing-undo-"
 ASKED = "pairing-asked"
 _REMEMBERED = 10
 _AFTER_EXPIRY_MS = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class PairingLists:
-    """Pairing requests and approved senders, as read together."""
-
-    pending: tuple[Person, ...] = ()
-    approved: tuple[Person, ...] = ()
 
 
 class PairingCommands(QObject):
@@ -71,8 +63,7 @@ class PairingCommands(QObject):
         self._expiry.setSingleShot(True)
         self._expiry.setTimerType(Qt.TimerType.VeryCoarseTimer)
         self._expiry.timeout.connect(self.refresh)
-        self._reading = False
-        self._again = False
+        self._reads = CoalescedRuns()
         self._count = 0
         self._undo: dict[str, Person] = {}
 
@@ -82,11 +73,7 @@ class PairingCommands(QObject):
 
     def refresh(self) -> None:
         """Read the lists again; calls during a read result in one more read."""
-        if self._reading:
-            self._again = True
-        else:
-            self._reading = True
-            self._slots.start(self._read(), doing=self.tr("Loading people"))
+        self._slots.start(self._reads.run(self._read), doing=self.tr("Loading people"))
 
     def approve(self, entry: Person) -> None:
         """Approve a request; the notice offers to undo it."""
@@ -109,20 +96,7 @@ class PairingCommands(QObject):
     # --------------------------------------------------------------------------------- internals
 
     async def _read(self) -> None:
-        try:
-            waiting, now = await self._desk.pending(), self._clock.time()
-            paired = await self._desk.approved()
-        finally:
-            self._reading = False
-        self._take(
-            PairingLists(
-                tuple(Person.waiting(each, now) for each in waiting),
-                tuple(Person.paired(each) for each in paired),
-            )
-        )
-        if self._again:
-            self._again = False
-            self.refresh()
+        self._take(await PairingLists.read(self._desk, self._clock))
 
     def _take(self, people: PairingLists) -> None:
         new = [each for each in people.pending if each.key not in self._known]

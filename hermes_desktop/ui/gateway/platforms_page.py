@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.ui.gateway.gateway_card import GatewayCard
-from hermes_desktop.ui.gateway.pairing_commands import PairingLists
+from hermes_desktop.ui.gateway.gateway_protocols import PairingLists
 from hermes_desktop.ui.gateway.people_list import Offer, SenderList
 from hermes_desktop.ui.gateway.platform_list import PlatformList
 from hermes_desktop.ui.widgets.scroll_bars import make_slim

@@ -10,6 +10,7 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.sessions.live_catalog import ListQuery, SessionPage
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.coalesced_runs import CoalescedRuns
 
 REFRESH_EVERY_MS = 250
 """Minimum interval between reads after changes of the data, at most four per second."""
@@ -64,8 +65,7 @@ class ListFeed(QObject):
         self._clock = clock
         self._query = query
         self._begun = False
-        self._reading = False
-        self._again = False
+        self._reads = CoalescedRuns()
         self._held = False
         self._closed = False
         self._last_ms = -REFRESH_EVERY_MS
@@ -118,17 +118,17 @@ class ListFeed(QObject):
         return timer
 
     def _read(self) -> None:
-        if self._held or self._closed:
-            return
-        if self._reading:
-            self._again = True
-            return
-        self._reading = True
-        self._last_ms = int(self._clock.monotonic() * 1000)
-        self._slow_timer.start(SLOW_AFTER_MS)
-        self._slots.start(self._deliver(), doing="Reading the session list")
+        self._slots.start(self._reads.run(self._deliver), doing="Reading the session list")
+
+    def _delivers(self) -> bool:
+        return not self._held and not self._closed
 
     async def _deliver(self) -> None:
+        if not self._delivers():
+            return
+        self._wait.stop()  # what was to be read after a pause is read now
+        self._last_ms = int(self._clock.monotonic() * 1000)
+        self._slow_timer.start(SLOW_AFTER_MS)
         query = self._query
         try:
             await self._give_a_glance(query)
@@ -137,15 +137,13 @@ class ListFeed(QObject):
             self.failed.emit(error)
             raise
         else:
-            if not self._held and not self._closed and query == self._query:
+            if self._delivers() and query == self._query:
                 self.page_ready.emit(page)
                 self._wait_for_midnight()
         finally:
-            self._reading = False
             self._slow_timer.stop()
             self.answered.emit()
-            if not self._closed and (self._again or query != self._query):
-                self._again = False
+            if not self._closed and query != self._query:
                 self._wait.start(0)
 
     async def _give_a_glance(self, query: ListQuery) -> None:
@@ -154,7 +152,7 @@ class ListFeed(QObject):
             return
         self._begun = True
         glance = await self._catalog.newest()
-        if glance is not None and not self._held and not self._closed and query == self._query:
+        if glance is not None and self._delivers() and query == self._query:
             self.page_ready.emit(glance)
 
     def _wait_for_midnight(self) -> None:

@@ -17,7 +17,7 @@ from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12
 from hermes_desktop.ui.words.visible_text import one_line
 
 if TYPE_CHECKING:
-    from hermes_desktop.services.sessions.turn_undo import UnseenFiles
+    from hermes_desktop.services.sessions.session_changes import UnseenFiles
     from hermes_desktop.ui.widgets.theme import Theme
 
 MOST_NAMED = 5

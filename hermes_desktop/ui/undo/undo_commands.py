@@ -12,7 +12,7 @@ from shiboken6 import isValid
 
 from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.services.sessions.live_undo import TurnUndoPreview
-from hermes_desktop.services.sessions.turn_undo import UndoChoice
+from hermes_desktop.services.sessions.undo_plan import UndoChoice
 from hermes_desktop.ui.undo.undo_words import restored_words, undone_words
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from hermes_desktop.core.event_bus import EventBus
     from hermes_desktop.services.sessions.live_undo import AsyncTurnUndo
-    from hermes_desktop.services.sessions.turn_undo import Step, UnseenFiles
+    from hermes_desktop.services.sessions.session_changes import UnseenFiles
+    from hermes_desktop.services.sessions.undo_plan import Step
     from hermes_desktop.state.records.cancellation import Progress
     from hermes_desktop.ui.undo.undo_dialog import UndoDialog
     from hermes_desktop.ui.widgets.async_slots import AsyncSlots

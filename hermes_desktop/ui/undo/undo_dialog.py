@@ -38,7 +38,7 @@ from hermes_desktop.ui.words.visible_text import one_line, visible
 
 if TYPE_CHECKING:
     from hermes_desktop.services.sessions.live_undo import TurnUndoPreview
-    from hermes_desktop.services.sessions.turn_undo import Step
+    from hermes_desktop.services.sessions.undo_plan import Step
     from hermes_desktop.ui.widgets.theme import Theme
 
 _SIZE = QSize(720, 560)

@@ -13,7 +13,7 @@ from hermes_desktop.ui.widgets.section_parts import ElidedLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8
 
 if TYPE_CHECKING:
-    from hermes_desktop.services.sessions.turn_undo import ChangedByTurn
+    from hermes_desktop.services.sessions.session_changes import ChangedByTurn
     from hermes_desktop.ui.widgets.theme import Theme
 
 

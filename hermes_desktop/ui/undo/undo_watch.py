@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.services.sessions.turn_undo import SessionChanges
+from hermes_desktop.services.sessions.session_changes import SessionChanges
+from hermes_desktop.ui.widgets.coalesced_runs import CoalescedRuns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +56,7 @@ class UndoWatch(QObject):
         self._slots = slots
         self._shown = shown
         self._answering = answering
-        self._looking = self._again = False
+        self._looks = CoalescedRuns()
         card.keep_wanted.connect(commands.keep)
         card.put_back_wanted.connect(commands.put_back)
         row.undo_wanted.connect(self._undo)
@@ -67,26 +68,20 @@ class UndoWatch(QObject):
         """Show what the turns of the session on the page changed."""
         if self._shown() is None:
             self._show(SessionChanges())
-        elif self._looking:
-            self._again = True
         else:
-            self._slots.start(self._look(), doing=self.tr("Looking at changed files"))
+            looking = self._looks.run(self._look)
+            self._slots.start(looking, doing=self.tr("Looking at changed files"))
 
     async def _look(self) -> None:
-        self._looking = True
+        session_id = self._shown()
+        if session_id is None:
+            return
         try:
-            while (session_id := self._shown()) is not None:
-                self._again = False
-                try:
-                    found = await self._service.changes(session_id)
-                except HermesError:
-                    found = SessionChanges()  # the page itself says why it cannot be read
-                if session_id == self._shown():
-                    self._show(found)
-                if not self._again:
-                    return
-        finally:
-            self._looking = False
+            found = await self._service.changes(session_id)
+        except HermesError:
+            found = SessionChanges()  # the page itself says why it cannot be read
+        if session_id == self._shown():
+            self._show(found)
 
     def _show(self, changes: SessionChanges) -> None:
         self._card.show_files(changes.unseen)

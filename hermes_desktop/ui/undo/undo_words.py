@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hermes_desktop.services.sessions.live_undo import TurnUndoPreview
-    from hermes_desktop.services.sessions.turn_undo import (
-        ChangedByTurn,
+    from hermes_desktop.services.sessions.session_changes import ChangedByTurn
+    from hermes_desktop.services.sessions.undo_plan import (
         PutBack,
         Step,
         TurnUndoPlan,

@@ -70,15 +70,17 @@ async def test_typing_asks_once_after_a_pause(qtbot, pane, catalog) -> None:
 
 
 @pytest.mark.asyncio
-async def test_nothing_found_offers_the_way_back(qtbot, pane, catalog) -> None:
+async def test_nothing_found_offers_the_way_back(qtbot, pane, catalog, finder) -> None:
     pane.reload()
     await shown(pane, catalog)
+    finder.go.clear()
     pane._filter.setText("no such thing")
 
     def words() -> set[str]:
         return {label.text() for label in pane.findChildren(QLabel) if label.isVisible()}
 
     await until(lambda: "No titles match." in words())
+    finder.go.set()
     await until(lambda: "No results." in words())
     assert "No title or message contains “no such thing”." in words()
     button = next(b for b in pane.findChildren(QPushButton) if b.isVisible())

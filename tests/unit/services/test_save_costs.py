@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.services.settings.settings_repository import Change
-from tests.fakes.save_costs import costs_of, countable, settings_of_used_home
+from hermes_desktop.settings.secret_index import SecretIndex
+from tests.fakes.save_costs import TOKEN, costs_of, countable, settings_of_used_home
 
 
 @pytest.mark.asyncio
@@ -47,3 +48,17 @@ async def test_a_changed_secret(tmp_path: Path) -> None:
             costs = await costs_of(home, lambda: settings.apply([], given))
     assert costs.parses == 0
     assert costs.reads["config.yaml"] == 0
+
+
+@pytest.mark.asyncio
+async def test_the_index_of_secrets_is_opened_a_few_times_per_save(tmp_path: Path) -> None:
+    """Before the save, for it under the lock, and for each of the two checks that follow it."""
+    home = tmp_path / "home"
+    with countable():
+        async with settings_of_used_home(home) as settings:
+            by_another_process = SecretIndex(home / "desktop")
+            by_another_process.note("keyring", "OTHER_TOKEN", "another keyring")
+            given = {"TELEGRAM_BOT_TOKEN": TOKEN[:-1] + "B"}
+            costs = await costs_of(home, lambda: settings.apply([], given))
+    assert 1 <= costs.reads["secrets.json"] <= 4, costs.reads
+    assert set(by_another_process.read()["keyring"]) == {"TELEGRAM_BOT_TOKEN", "OTHER_TOKEN"}

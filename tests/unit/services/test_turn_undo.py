@@ -17,12 +17,9 @@ from hermes_desktop.agent.undo.folder_scan import Limits
 from hermes_desktop.agent.undo.turn_undo import UndoStore
 from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.services.sessions.session_actions import RunningTurnError, never_running
-from hermes_desktop.services.sessions.turn_undo import (
-    ChangedByTurn,
-    TurnUndoing,
-    UndoChoice,
-    typed_undo,
-)
+from hermes_desktop.services.sessions.session_changes import ChangedByTurn, TurnChanges
+from hermes_desktop.services.sessions.turn_undo import TurnUndoing
+from hermes_desktop.services.sessions.undo_plan import UndoChoice, typed_undo
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 from tests.fakes.tool_stage import SID, ToolStage, call
@@ -58,6 +55,11 @@ def store(stage: ToolStage) -> UndoStore:
 def undoing(stage: ToolStage, store: UndoStore) -> TurnUndoing:
     locks = ConversationLocks(stage.db, stage.home / "desktop", "tests")
     return TurnUndoing(stage.db, store, locks, never_running)
+
+
+@pytest.fixture
+def changes(stage: ToolStage, store: UndoStore) -> TurnChanges:
+    return TurnChanges(stage.db, store, never_running)
 
 
 def turn(stage: ToolStage, store: UndoStore, *calls: ToolCall) -> None:
@@ -125,37 +127,35 @@ def test_turns_from_a_message_on(stage: ToolStage, store: UndoStore, undoing: Tu
 
 
 def test_the_last_turn_that_changed_files(
-    stage: ToolStage, store: UndoStore, undoing: TurnUndoing
+    stage: ToolStage, store: UndoStore, undoing: TurnUndoing, changes: TurnChanges
 ) -> None:
-    assert undoing.last_turn(SID) is None
+    assert changes.of(SID).last_turn is None
     turn(stage, store, shell(CHANGE))
     rows = stage.db.active_message_ids(SID, 0)
     changed = ChangedByTurn(rows[0], rows[-1], files=4)
-    assert undoing.last_turn(SID) == changed
-    assert undoing.changes(SID).last_turn == changed
+    assert changes.of(SID).last_turn == changed
     turn(stage, store, shell("true"))
-    assert undoing.last_turn(SID) is None  # the turn after it changed nothing
+    assert changes.of(SID).last_turn is None  # the turn after it changed nothing
     undoing.undo(undoing.plan(SID))
-    assert undoing.last_turn(SID) == changed
+    assert changes.of(SID).last_turn == changed
     done = undoing.undo(undoing.plan(SID))
-    assert undoing.last_turn(SID) is None
+    assert changes.of(SID).last_turn is None
     undoing.redo(SID, done.undo_id)
-    assert undoing.last_turn(SID) == changed
+    assert changes.of(SID).last_turn == changed
 
 
 def test_an_interrupted_turn_is_offered_once_it_no_longer_runs(
     stage: ToolStage, store: UndoStore
 ) -> None:
     running = ["it is being answered"]
-    locks = ConversationLocks(stage.db, stage.home / "desktop", "tests")
-    undoing = TurnUndoing(stage.db, store, locks, lambda _: running[0] if running else None)
+    changes = TurnChanges(stage.db, store, lambda _: running[0] if running else None)
     turn(stage, store, shell(CHANGE))
     (record,) = store.records.all()
     store.records.write(replace(record, state="running"))
-    assert undoing.last_turn(SID) is None
+    assert changes.of(SID).last_turn is None
     running.clear()
     rows = stage.db.active_message_ids(SID, 0)
-    assert undoing.last_turn(SID) == ChangedByTurn(rows[0], rows[-1], files=0)
+    assert changes.of(SID).last_turn == ChangedByTurn(rows[0], rows[-1], files=0)
 
 
 def test_only_what_is_chosen(stage: ToolStage, store: UndoStore, undoing: TurnUndoing) -> None:
@@ -252,13 +252,13 @@ def test_what_cannot_be_kept_is_not_replaced(
 
 
 def test_files_that_run_later_wait_for_the_user(
-    stage: ToolStage, store: UndoStore, undoing: TurnUndoing
+    stage: ToolStage, store: UndoStore, undoing: TurnUndoing, changes: TurnChanges
 ) -> None:
-    assert undoing.unseen(SID) is None
+    assert changes.of(SID).unseen is None
     (stage.cwd / "Makefile").write_text("all:\n")
     turn(stage, store, shell("mkdir -p .git/hooks; echo x > .git/hooks/post-merge; echo > note"))
     turn(stage, store, shell("echo evil >> Makefile"))
-    waiting = undoing.unseen(SID)
+    waiting = changes.of(SID).unseen
     assert waiting is not None
     assert waiting.run_by == {".git/hooks/post-merge": "git", "Makefile": "make"}
     roles = said(stage)
@@ -267,12 +267,12 @@ def test_files_that_run_later_wait_for_the_user(
     assert not (stage.cwd / ".git" / "hooks" / "post-merge").exists()
     assert (stage.cwd / "note").exists()
     assert said(stage) == roles
-    assert undoing.unseen(SID) is None  # nothing is left of them
+    assert changes.of(SID).unseen is None  # nothing is left of them
     undoing.redo(SID, done.undo_id)
-    again = undoing.unseen(SID)
+    again = changes.of(SID).unseen
     assert again is not None
-    undoing.keep(again)
-    assert undoing.unseen(SID) is None
+    changes.keep(again)
+    assert changes.of(SID).unseen is None
     assert (stage.cwd / "Makefile").read_text() == "all:\nevil\n"
 
 
@@ -338,7 +338,7 @@ def test_a_killed_program_loses_nothing(
 
 
 def test_a_damaged_record_is_left_out(
-    stage: ToolStage, store: UndoStore, undoing: TurnUndoing
+    stage: ToolStage, store: UndoStore, undoing: TurnUndoing, changes: TurnChanges
 ) -> None:
     turn(stage, store, shell(CHANGE))
     undoing.undo(undoing.plan(SID))
@@ -348,19 +348,21 @@ def test_a_damaged_record_is_left_out(
     for number, text in enumerate(("", "[]", "{}", '{"version": 2}', '{"version":1,"turns":[]}')):
         (undos / f"9{number}.json").write_text(text)
         (reviews / f"9{number}.json").write_text(text)
-    assert undoing.unseen(SID) is None
+    assert changes.of(SID).unseen is None
     undoing.redo(SID)
     assert not (stage.cwd / "old.txt").exists()
 
 
-def test_old_undos_are_forgotten(stage: ToolStage, store: UndoStore, undoing: TurnUndoing) -> None:
+def test_old_undos_are_forgotten(
+    stage: ToolStage, store: UndoStore, undoing: TurnUndoing, changes: TurnChanges
+) -> None:
     turn(stage, store, shell("echo x >> Makefile"))
     (stage.cwd / "Makefile").write_text("mine")
     undoing.undo(undoing.plan(SID), UndoChoice(overwrite=True))
     (stage.home / "desktop" / "undo" / "tidied").unlink()
     store.tidy(10e9)
     assert undoing.last_undo(SID) == ""
-    assert undoing.unseen(SID) is None
+    assert changes.of(SID).unseen is None
 
 
 def test_what_an_undo_replaced_is_not_tidied(

@@ -69,7 +69,7 @@ def test_a_home_without_secrets_asks_no_keyring(desk: Desk) -> None:
 def test_what_is_kept_is_read_back_and_no_file_has_it(desk: Desk) -> None:
     desk.store.store(TOKEN, "123456:kept")
     assert desk.another().read(TOKEN).value == "123456:kept"
-    assert desk.store.backend(TOKEN) == "Fake Keyring"
+    assert desk.store.backends()[TOKEN] == "Fake Keyring"
     assert "123456:kept" not in repr(desk.store.read(TOKEN))
     for file in desk.index.folder.rglob("*"):
         assert b"123456:kept" not in file.read_bytes()
@@ -86,6 +86,14 @@ def test_the_keyring_is_asked_once_until_something_changes(desk: Desk) -> None:
     assert desk.store.read(TOKEN).value == "two"
     desk.another().remove(TOKEN)
     assert desk.store.read(TOKEN).state == "not stored"
+
+
+def test_names_that_are_outdated_hide_no_secret(desk: Desk) -> None:
+    desk.store.store(TOKEN, "one")
+    names = desk.store.names()
+    desk.another().store("OTHER_TOKEN", "two")
+    assert {each.value for each in desk.store.read_all(names).values()} == {"one"}
+    assert desk.store.read("OTHER_TOKEN").value == "two"
 
 
 def test_a_silent_keyring_is_waited_for_once_and_a_late_answer_counts(desk: Desk) -> None:
@@ -293,7 +301,7 @@ def test_plain_ones_of_several_processes_stand_side_by_side(desk: Desk) -> None:
     assert PlainTextSecretStore(desk.index).read() == {
         name: f"in the clear {name}" for name in names
     }
-    assert desk.index.read("plain").keys() == set(names)
+    assert desk.index.read()["plain"].keys() == set(names)
 
 
 def test_a_plain_file_that_makes_no_sense_is_not_written_over(desk: Desk) -> None:

@@ -12,7 +12,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.secrets.platform_facts import PLATFORMS, PlatformFacts
 from hermes_desktop.services.settings.platform_settings import PlatformSettings
 from hermes_desktop.settings.secrets import SecretStoreError
-from hermes_desktop.ui.gateway.gateway_protocols import Person
+from hermes_desktop.ui.gateway.gateway_protocols import PairingLists
 from hermes_desktop.ui.settings.fields.field_row import FieldRow, heading
 from hermes_desktop.ui.settings.fields.parts import (
     Pending,
@@ -27,6 +27,7 @@ from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands
 from hermes_desktop.ui.settings.secrets.secret_field_controller import SecretFieldController
 from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
 from hermes_desktop.ui.widgets.age_timer import RelativeTimeTimer
+from hermes_desktop.ui.widgets.coalesced_runs import CoalescedRuns
 from hermes_desktop.ui.widgets.section_parts import Block, SecondaryLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16
 from hermes_desktop.ui.words.ages import refresh_interval_ms
@@ -55,7 +56,7 @@ class SendersFeed(QObject):
         parent: Qt parent.
 
     Signals:
-        read: :attr:`waiting` and :attr:`let_in` are up to date.
+        read: :attr:`lists` is up to date.
     """
 
     read = Signal()
@@ -63,33 +64,17 @@ class SendersFeed(QObject):
     def __init__(self, context: SettingsContext, parent: QObject) -> None:
         super().__init__(parent)
         self._context = context
-        self._reading = False
-        self._again = False
-        self.waiting: list[Person] = []
-        self.let_in: list[Person] = []
+        self._reads = CoalescedRuns()
+        self.lists = PairingLists()
         context.bridge.pairing_changed.connect(lambda _: self.refresh())
 
     def refresh(self) -> None:
         """Read again; calls during a read result in one more read."""
-        if self._reading:
-            self._again = True
-            return
-        self._reading = True
-        self._context.slots.start(self._read(), doing=self.tr("Loading people"))
+        self._context.slots.start(self._reads.run(self._read), doing=self.tr("Loading people"))
 
     async def _read(self) -> None:
-        pairing, now = self._context.services.pairing, self._context.clock.time()
-        try:
-            self.waiting = [Person.waiting(each, now) for each in await pairing.pending()]
-            self.let_in = [Person.paired(each) for each in await pairing.approved()]
-        except Exception:
-            self._reading = False
-            raise
-        self._reading = False
+        self.lists = await PairingLists.read(self._context.services.pairing, self._context.clock)
         self.read.emit()
-        if self._again:
-            self._again = False
-            self.refresh()
 
 
 PAGE = "platforms"
@@ -250,8 +235,8 @@ class PlatformsPart(SettingsPart):
         for name, card in self.cards.items():
             if card.people is not None:
                 card.people.show_people(
-                    [each for each in self.people.waiting if each.platform == name],
-                    [each for each in self.people.let_in if each.platform == name],
+                    [each for each in self.people.lists.pending if each.platform == name],
+                    [each for each in self.people.lists.approved if each.platform == name],
                     now,
                 )
         self.timer.settle()

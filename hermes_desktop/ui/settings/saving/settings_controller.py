@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from hermes_desktop.core.errors import ConfigError, HermesError
 from hermes_desktop.settings.config_store import ChangedElsewhereError
+from hermes_desktop.ui.widgets.coalesced_runs import CoalescedRuns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +59,7 @@ class SettingsController(QObject):
         self._draft = draft
         self._pending = pending
         self._saving = False
-        self._reading = False
-        self._read_again = False
+        self._loads = CoalescedRuns()
 
     @property
     def busy(self) -> bool:
@@ -67,12 +67,8 @@ class SettingsController(QObject):
         return self._saving
 
     def load(self) -> None:
-        """Read all settings; a call during a load triggers one more load afterwards."""
-        if self._reading or self._saving:
-            self._read_again = True
-            return
-        self._reading = True
-        self._slots.start(self._load(), doing=self.tr("Reading the settings"))
+        """Read all settings; calls during a load or a save lead to one more afterwards."""
+        self._slots.start(self._loads.run(self._look), doing=self.tr("Reading the settings"))
 
     def save(self) -> None:
         """Save everything that is pending."""
@@ -88,13 +84,6 @@ class SettingsController(QObject):
         """Return every pending change of a setting."""
         return [*self._draft.changes(), *self._pending().changes]
 
-    async def _load(self) -> None:
-        try:
-            await self._look()
-        finally:
-            self._reading = False
-            self._load_if_requested()
-
     async def _look(self) -> None:
         try:
             views = await self._service.look()
@@ -103,11 +92,6 @@ class SettingsController(QObject):
             self.broken.emit(error)
         else:
             self.read.emit(self._draft.load(views, repeated))
-
-    def _load_if_requested(self) -> None:
-        if self._read_again and not self._reading and not self._saving:
-            self._read_again = False
-            self.load()
 
     async def save_now(self) -> None:
         """Save everything that is pending and wait for it; the signals report the outcome."""
@@ -138,6 +122,7 @@ class SettingsController(QObject):
             self._set_saving(saving=False)
 
     def _set_saving(self, *, saving: bool) -> None:
-        self._saving = saving
+        self._saving = self._loads.held = saving
         self.busy_changed.emit(saving)
-        self._load_if_requested()
+        if self._loads.wanted and not saving:
+            self.load()

@@ -10,6 +10,7 @@ from shiboken6 import isValid
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import SettingsChanged
 from hermes_desktop.services.secrets.secrets_repository import SecretView
+from hermes_desktop.ui.widgets.coalesced_runs import CoalescedRuns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,8 +44,7 @@ class SecretsFeed(QObject):
         self._context = context
         self._settings = context.services.settings
         self._views: dict[str, SecretView] = {}
-        self._looking = False
-        self._again = False
+        self._looks = CoalescedRuns()
         self._begun = self._known = False
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -70,14 +70,10 @@ class SecretsFeed(QObject):
     def refresh(self) -> None:
         """Read again; a call during a read triggers one more read afterwards."""
         self._begun = True
-        if self._looking:
-            self._again = True
-            return
-        self._looking = True
-        self._timer.start()
-        self._context.slots.start(self._look(), doing=self.tr("Loading secrets"))
+        self._context.slots.start(self._looks.run(self._look), doing=self.tr("Loading secrets"))
 
     async def _look(self) -> None:
+        self._timer.start()
         try:
             found = await self._settings.look_at_secrets()
         except HermesError as error:
@@ -94,12 +90,8 @@ class SecretsFeed(QObject):
             self.looked.emit()
 
     def _over(self) -> None:
-        self._looking = False
         self._timer.stop()
         self.over.emit()
-        if self._again:
-            self._again = False
-            self.refresh()
 
     def _changed(self, _: SettingsChanged) -> None:
         if self._begun:
