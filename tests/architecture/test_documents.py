@@ -1,4 +1,4 @@
-"""The files and names that the documents mention exist."""
+"""The files and names that the documents for developers mention exist."""
 
 import functools
 import re
@@ -24,7 +24,6 @@ DOCUMENTS = (
 )
 CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]*\w\.(?:py|toml)")
-LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 NAME = re.compile(r"_?[A-Z]\w*[a-z]\w*[A-Z]\w*|_?[A-Z]+_[A-Z_]+|_?[a-z]+(?:_[a-z]+)+")
 OF_USERS = {"handler.py", "hermes_state.py"}
 """Files that users, plugins or other programs bring."""
@@ -51,9 +50,6 @@ def test_files_in_documents_exist(document: str) -> None:
         for name in named - OF_USERS
         if not any(each.endswith(f"/{name.removeprefix('./')}") for each in files())
     ]
-    text = (CHECKOUT / document).read_text(encoding="utf-8")
-    folder = (CHECKOUT / document).parent
-    missing += [link for link in LINK.findall(text) if not (folder / link).exists()]
 
     assert not missing
 

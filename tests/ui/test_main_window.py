@@ -17,6 +17,8 @@ from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.services.assembly.demo_home import create_demo_home
 from hermes_desktop.state import SessionDB
 from hermes_desktop.ui.chat.chat_page import ChatPage
+from hermes_desktop.ui.shell.guide_dialog import GuideDialog
+from hermes_desktop.ui.shell.key_map import KeysDialog
 from hermes_desktop.ui.shell.main_window import FIRST_SIZE, MainWindow
 from hermes_desktop.ui.shell.window_memory import WindowSettings
 from hermes_desktop.ui.shell.window_parts import SplitView
@@ -303,6 +305,27 @@ async def test_keys(qtbot, stage) -> None:
         assert stage.quits == 1
         stage.press("hide_window")
         assert not window.isVisible()
+
+
+@pytest.mark.asyncio
+async def test_f1_leads_to_the_guide_which_stays_open_beside_the_window(qtbot, stage) -> None:
+    async with stage:
+        stage.press("show_keys")
+        await stage.until(stage.open_dialogs)
+        (keys,) = stage.open_dialogs()
+        assert isinstance(keys, KeysDialog)
+        qtbot.mouseClick(keys.guide_button, Qt.MouseButton.LeftButton)
+        await stage.until(lambda: [type(each) for each in stage.open_dialogs()] == [GuideDialog])
+        (guide,) = stage.open_dialogs()
+        assert not guide.isModal()
+
+        stage.window._navigation.show_guide()
+        assert stage.open_dialogs() == [guide]
+        qtbot.keyClick(guide, Qt.Key.Key_Escape)
+        await stage.until(lambda: not stage.open_dialogs())
+        stage.window._navigation.show_guide()
+        await stage.until(lambda: stage.open_dialogs() == [guide])
+    assert not stage.open_dialogs()
 
 
 @pytest.mark.asyncio

@@ -1,4 +1,4 @@
-"""Files that ship with the program: images, demo texts, translations."""
+"""Files that ship with the program: images, demo texts, the user guide."""
 
 from pathlib import Path
 

@@ -10,10 +10,14 @@ from hermes_desktop.settings.options import EFFECT_WORDS, Option, SecretOption
 _HEAD = """\
 # Settings
 
-Every setting of Hermes Desktop, as printed by `hermes-desktop config reference`. Change them in the
-window (Ctrl+,), with `hermes-desktop config set KEY VALUE`, or by editing the files of the home; a
-running program picks up every change. Keys of `config.yaml` that are not listed here belong to
-`hermes` and are left unchanged.
+The complete reference of the settings and secrets of Hermes Desktop, as printed by
+`hermes-desktop config reference`. Change them in the window (Ctrl+,), with
+`hermes-desktop config set KEY VALUE`, or by editing the files of the home; a running program picks
+up every change.
+
+A few keys of `config.yaml` are edited by hand and described in the [user guide](guide.md): your own
+providers and fallbacks, quick commands, hooks, and what is below `platforms: telegram: extra:`. All
+other keys that are not listed here belong to `hermes` and are left unchanged.
 """
 _SECRETS = """\
 ## Secrets

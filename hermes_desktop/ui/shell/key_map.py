@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QFont, QKeySequence, QPalette
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QVBoxLayout, QWidget
 
@@ -54,7 +54,7 @@ KEYS = (
     Key("Esc", "Stop the reply, or close what is open", "escape"),
     Key("Ctrl+W", "Hide the window", "hide_window"),
     Key("Ctrl+Q", "Quit Hermes", "quit"),
-    Key("F1", "Show keyboard shortcuts", "show_keys"),
+    Key("F1", "Show keyboard shortcuts and the user guide", "show_keys"),
 )
 
 
@@ -93,7 +93,16 @@ def _call(slot: Callable[[], object], _checked: object = None) -> None:
 
 
 class KeysDialog(QDialog):
-    """Lists every shortcut of the window. Opened with ``open()``; Esc closes it."""
+    """Lists every shortcut of the window. Opened with ``open()``; Esc closes it.
+
+    Attributes:
+        guide_button: Closes the list and shows the user guide.
+
+    Signals:
+        guide_wanted: Show the user guide.
+    """
+
+    guide_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -110,7 +119,12 @@ class KeysDialog(QDialog):
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignRight)
             grid.addWidget(QLabel(key.words), row, 1)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        self.guide_button = buttons.addButton(
+            self.tr("User guide"), QDialogButtonBox.ButtonRole.HelpRole
+        )
         remove_icons(buttons)
+        self.guide_button.clicked.connect(self.accept)
+        self.guide_button.clicked.connect(self.guide_wanted)
         buttons.rejected.connect(self.reject)
         version = QLabel(f"Hermes Desktop {__version__}")
         quiet = version.palette()

@@ -212,6 +212,7 @@ class MainWindow(QMainWindow):
         self._gateway.close()
         self._pane.close_feeds()
         self._page.close_workers()
+        self._navigation.close_guide()
         self.hide()
 
     @override

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.gateway.gateway_view import GatewayView
     from hermes_desktop.ui.sessions.session_pane import SessionPane
     from hermes_desktop.ui.settings.settings_entry import SettingsEntry
+    from hermes_desktop.ui.shell.guide_dialog import GuideDialog
     from hermes_desktop.ui.shell.rail import WindowPages
     from hermes_desktop.ui.shell.window_parts import SplitView
     from hermes_desktop.ui.widgets.async_slots import AsyncSlots
@@ -76,6 +77,7 @@ class WindowNavigation(QObject):
         self._settings = settings
         self._notices = notices
         self._theme = theme
+        self._guide: GuideDialog | None = None
         notices.acted.connect(self.open_offered)
 
     # ----------------------------------------------------------------------------- sessions
@@ -200,10 +202,26 @@ class WindowNavigation(QObject):
         self._slots.start(showing, doing=self.tr("Reading what the session used"))
 
     def show_keys(self) -> None:
-        """Show the keys and the version."""
+        """Show the keys, the version, and the way to the user guide."""
         dialog = KeysDialog(self._window)
+        dialog.guide_wanted.connect(self.show_guide)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
+
+    def show_guide(self) -> None:
+        """Show the user guide, or bring it to the front."""
+        from hermes_desktop.ui.shell.guide_dialog import GuideDialog  # noqa: PLC0415 - seldom
+
+        if self._guide is None:
+            self._guide = GuideDialog(self._theme, self._slots, self._window)
+        self._guide.show()
+        self._guide.raise_()
+        self._guide.activateWindow()
+
+    def close_guide(self) -> None:
+        """Close the user guide: the program ends."""
+        if self._guide is not None:
+            self._guide.close()
 
     # --------------------------------------------------------------------------------- back
     def escape(self) -> None:
