@@ -14,6 +14,7 @@ from hermes_desktop.core.errors import UsageError
 from hermes_desktop.core.lean_loading import import_without_sources
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.core.processes.restart import restart_program, take_returns
 
 if TYPE_CHECKING:
     from hermes_desktop.ui.widgets.theme import ColorScheme
@@ -93,18 +94,22 @@ def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) 
     from hermes_desktop.services.settings.desktop_config import read_desktop_config
     from hermes_desktop.ui.start.desktop_program import ProgramSetup, run_program
 
-    desktop = read_desktop_config(paths)
-    return run_program(
+    desktop, returns = read_desktop_config(paths), take_returns()
+    end = run_program(
         ProgramSetup(
             paths=paths,
             redactor=redactor,
-            hidden=options.hidden or desktop.start_hidden,
+            hidden=(options.hidden or desktop.start_hidden) and not returns,
+            returns=returns,
             desktop=desktop,
             demo=options.demo,
             screenshot=options.screenshot,
             color_scheme=cast("ColorScheme", options.color_scheme),
         )
     )
+    if end.restart:
+        restart_program(end.restart)
+    return end.code
 
 
 def _use_offscreen_platform() -> None:

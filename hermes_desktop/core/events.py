@@ -372,6 +372,44 @@ class NoticeCleared:
     key: str
 
 
+@dataclass(frozen=True, slots=True)
+class NewRelease:
+    """A released version of this program that is newer than the running one.
+
+    Attributes:
+        version: Its number.
+        date: The day of its release, ``YYYY-MM-DD``.
+        notes: What is new, plain text from outside; "" if nothing is said.
+        page: Its web page, an ``https`` address; "" for none.
+        update: How this installation is updated, as a sentence.
+        command: The command that updates this installation; "" where there is none.
+    """
+
+    version: str
+    date: str
+    notes: str = ""
+    page: str = ""
+    update: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsChanged:
+    """What is known about other versions of this program than the running one.
+
+    Attributes:
+        running: The running version.
+        previous: The version that ran before an update, told once; "" for none.
+        installed: The version on the disk, if it is another than the running one; else "".
+        release: A newer release that the user did not dismiss.
+    """
+
+    running: str
+    previous: str = ""
+    installed: str = ""
+    release: NewRelease | None = None
+
+
 Event = (
     SessionsChanged
     | StateFileChanged
@@ -392,4 +430,5 @@ Event = (
     | SettingsChanged
     | Notice
     | NoticeCleared
+    | VersionsChanged
 )

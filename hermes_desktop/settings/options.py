@@ -100,6 +100,8 @@ class Option:
             it.
         store: config.yaml, this program's settings.yaml, or a setting stored by the system.
         platform: The messaging platform to which it applies; "" for none.
+        unavailable: Why it has no effect in this version, as a sentence; "" if it has.
+        available_with: A variable that makes it available nevertheless; "" for none.
     """
 
     key: str
@@ -122,6 +124,8 @@ class Option:
     unknown_to_hermes: str = ""
     store: Store = "config"
     platform: str = ""
+    unavailable: str = ""
+    available_with: str = ""
 
     def all_places(self) -> tuple[Place, ...]:
         """Return its places; the one its key names where none was declared."""

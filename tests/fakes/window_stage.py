@@ -6,9 +6,9 @@ For tests in which the window and another process work on one history.
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -27,6 +27,7 @@ from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.model_server import ModelServer
 from tests.support.waiting import PATIENCE_S, until
 
+Shown = TypeVar("Shown", bound=QWidget)
 CHECKOUT = Path(__file__).parents[2]
 
 
@@ -40,8 +41,9 @@ def point_home_at(home: Path, server: ModelServer) -> None:
 class WindowStage:
     """One shown window; use as ``async with``. Everything in it is real but the model."""
 
-    def __init__(self, home: Path, theme: Theme) -> None:
+    def __init__(self, home: Path, theme: Theme, environ: Mapping[str, str] | None = None) -> None:
         self.home = home
+        self.environ = environ or {}
         self.theme = theme
         self.server = ModelServer()
         self.finished: list[TurnFinished] = []
@@ -62,7 +64,7 @@ class WindowStage:
     async def _show(self) -> None:
         self.configure()
         # With the home of the person who runs the tests, tools would work in its documents folder.
-        environ = {"HOME": str(self.home.parent)}
+        environ = {"HOME": str(self.home.parent), **self.environ}
         paths = HermesPaths(self.home, self.home)
         self.services = build_services(
             paths, redactor=SecretRedactor(), environ=environ, hosts=False
@@ -93,6 +95,14 @@ class WindowStage:
     async def until(self, check: Callable[[], object], seconds: float = PATIENCE_S) -> None:
         """Run the loop until a condition is true."""
         await until(check, seconds)
+
+    async def until_shown(self, kind: type[Shown]) -> Shown:
+        """Run the loop until the window shows a dialog of that kind, and return it."""
+        await self.until(lambda: self._shown(kind))
+        return self._shown(kind)[0]
+
+    def _shown(self, kind: type[Shown]) -> list[Shown]:
+        return [each for each in self.window.findChildren(kind) if each.isVisible()]
 
     async def open(self, session_id: str) -> None:
         """Select a session in the list, as a click does."""

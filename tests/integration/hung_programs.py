@@ -101,7 +101,7 @@ def desktop(home: Path, how: str, message: str) -> int:
     paths = HermesPaths(home, home)
     redactor = SecretRedactor()
     set_up_logging(redactor, log_file=paths.log_file)
-    return desktop_program.run_program(desktop_program.ProgramSetup(paths, redactor))
+    return desktop_program.run_program(desktop_program.ProgramSetup(paths, redactor)).code
 
 
 if __name__ == "__main__":

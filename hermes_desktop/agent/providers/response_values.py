@@ -15,7 +15,12 @@ _MOST_TOKENS = 100_000_000
 
 
 def get_json(
-    client: "httpx.Client", url: str, *, until: float | None = None, post: Any = None
+    client: "httpx.Client",
+    url: str,
+    *,
+    until: float | None = None,
+    post: Any = None,
+    most: int = _MOST_BYTES,
 ) -> tuple[int, Any]:
     """Return the status and the decoded response; None where it is not JSON. Blocking.
 
@@ -24,8 +29,10 @@ def get_json(
         url: The address.
         until: When reading stops, in monotonic seconds.
         post: Sent as JSON; None for a GET request.
+        most: The largest accepted body, in bytes.
 
     Raises:
+        UndecodableError: The response cannot be decompressed.
         httpx.HTTPError: There was no response.
         TimeoutError: The response does not end.
     """
@@ -34,7 +41,7 @@ def get_json(
     with client.stream(method, url, json=post) as answer:
         for piece in decoded(answer):
             body += piece
-            if len(body) > _MOST_BYTES or (until is not None and time.monotonic() > until):
+            if len(body) > most or (until is not None and time.monotonic() > until):
                 raise TimeoutError("The answer does not end")
     try:
         return answer.status_code, json.loads(body)

@@ -41,8 +41,10 @@ from hermes_desktop.services.sessions.state_watch import Beside, PairingWatch, S
 from hermes_desktop.services.sessions.transcript import TranscriptReader
 from hermes_desktop.services.sessions.turn_undo import TurnUndoing
 from hermes_desktop.services.sessions.workplace import Workplaces
+from hermes_desktop.services.settings.desktop_config import read_desktop_config
 from hermes_desktop.services.settings.sandbox_check import SandboxCheck
 from hermes_desktop.services.settings.settings_service import SettingsService
+from hermes_desktop.services.updates.update_watch import UpdateWatch
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.conversations.session_prompts import SessionPrompts
 from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
@@ -58,6 +60,7 @@ class DesktopServices:
     Attributes:
         prompts: The system prompts that agents here send; closed with the rest.
         hosts: Whether the gateway of the home may be hosted here at all.
+        offline: Whether nothing outside this machine is ever asked.
         ended_processes: The background processes that closing ended, to be reported to the user.
     """
 
@@ -85,9 +88,11 @@ class DesktopServices:
     upkeep: HistoryMaintenance
     window_state: WindowState
     workplaces: Workplaces
+    updates: UpdateWatch
     sandbox: SandboxCheck = field(default_factory=SandboxCheck)
     tasks: TaskSet = field(default_factory=TaskSet)
     hosts: bool = True
+    offline: bool = False
     ended_processes: tuple[ProcessInfo, ...] = ()
 
     async def start(self, *, watch: bool = True) -> None:
@@ -109,6 +114,8 @@ class DesktopServices:
             self.tasks.start(self.settings.start_following(), name="settings")
             if self.hosts:
                 self.tasks.start(self.upkeep.run(), name="old sessions")
+            if not self.offline:
+                self.tasks.start(self.updates.run(), name="updates")
             # The first check only sets the baseline. It is queued now, so that whatever is read
             # from here on is read after it, on the same thread.
             await asyncio.sleep(0)
@@ -136,6 +143,7 @@ class DesktopServices:
         await self.workers.readers.run(self.watcher.close)
         await self.workers.readers.run(self.prompts.close)
         await self.window_state.close()
+        await self.updates.close()
         await self.workers.readers.run(self.db.close)
         self.workers.close()
 
@@ -189,7 +197,19 @@ def join_parts(
         upkeep=_upkeep(parts, workers, gateway),
         window_state=WindowState(DesktopDatabase(paths.own_store), workers.writers, clock),
         workplaces=Workplaces(db, tools, adapter.chat_key, workers.writers, checks=not offline),
+        updates=_updates(setup, bus, clock),
         hosts=hosts,
+        offline=offline,
+    )
+
+
+def _updates(setup: HostSetup, bus: EventBus, clock: Clock) -> UpdateWatch:
+    return UpdateWatch(
+        DesktopDatabase(setup.paths.own_store),
+        bus,
+        clock,
+        setup.environ,
+        allowed=lambda: read_desktop_config(setup.paths).check_updates,
     )
 
 

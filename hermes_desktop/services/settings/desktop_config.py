@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.updates.release_feed import FEED_VARIABLE, NO_FEED
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.options import Effect, Option, setting, settings_of
 
@@ -30,6 +31,7 @@ class DesktopConfig:
         start_hidden: Whether the window stays closed at the start, where a tray icon can open it.
         close_to_tray: Whether closing the window leaves the program running.
         colour_scheme: Light, dark, or as set in the system.
+        check_updates: Whether the program may ask for new releases.
         notify_approvals: Whether the user is notified of the assistant's questions while the window
             is hidden.
         notify_finished: The same for a finished reply; ``notify_platforms`` for a platform that is
@@ -64,6 +66,16 @@ class DesktopConfig:
         title="Colors",
         help="Light, dark, or the same as the system.",
         choices={"system": "same as the system", "light": "light", "dark": "dark"},
+    )
+    check_updates: bool = _setting(
+        "desktop.check_updates",
+        default=False,
+        title="Check for new versions",
+        help="Asks once a day whether a newer version is out, and tells you in the window.",
+        consequence="Hermes never updates itself. The server learns your network address, and "
+        "nothing else about you.",
+        unavailable=NO_FEED,
+        available_with=FEED_VARIABLE,
     )
     notify_approvals: bool = _setting(
         "desktop.notify_approvals",

@@ -62,6 +62,7 @@ class SettingView:
         seen: The content of all its places, to be passed along with a change.
         ignored: Other places in the file whose value applies nowhere, neither here nor for
             ``hermes``; dotted keys, each with its line.
+        unavailable: Why it has no effect here, as a sentence; "" if it has.
     """
 
     option: Option
@@ -75,6 +76,7 @@ class SettingView:
     problem: str = ""
     seen: tuple[Seen, ...] = ()
     ignored: tuple[tuple[str, int], ...] = ()
+    unavailable: str = ""
 
     @property
     def key(self) -> str:
@@ -179,8 +181,17 @@ def effective_value(option: Option, layers: Layers) -> SettingView:
         old = _from_legacy(option, layers.legacy)
         if old is not None:
             value, source, key = old[0], "gateway.json", old[1]
+    there = bool(option.available_with and layers.environ.get(option.available_with, "").strip())
     return SettingView(
-        option, value, source, key, decisive=place, is_set=is_set, stored=stored, problem=problem
+        option,
+        value,
+        source,
+        key,
+        decisive=place,
+        is_set=is_set,
+        stored=stored,
+        problem=problem,
+        unavailable="" if there else option.unavailable,
     )
 
 

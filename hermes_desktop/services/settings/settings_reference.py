@@ -56,6 +56,8 @@ def _option(option: Option) -> Iterator[str]:
         yield f"  - {f'`{word}`' if word else 'empty'}: {meaning}"
     if option.consequence:
         yield f"- {option.consequence}"
+    if option.unavailable:
+        yield f"- Not available in this version: {option.unavailable}"
     yield f"- {EFFECT_WORDS[option.effect]}"
     if option.unknown_to_hermes:
         yield f"- {option.unknown_to_hermes}"

@@ -387,7 +387,8 @@ class ChatPage(QWidget):
         if self._shown.id is not None:
             self.undo_wanted.emit(self._shown.id, 1, message_id)
 
-    def _link(self, address: str) -> None:
+    def open_link(self, address: str) -> None:
+        """Open a web or mail address in another program, once the user has confirmed it."""
         if safe_link(address):
             asking = ask_to_open(self._slots, address, self, self._open_address)
             self._slots.start(asking, doing=self.tr("Opening the link"))
@@ -435,7 +436,7 @@ class ChatPage(QWidget):
         self._refresh.taken.connect(self._refreshed)
         self._refresh.gone.connect(self._session_gone)
         self.view.latest_wanted.connect(self._latest)
-        self.view.link_wanted.connect(self._link)
+        self.view.link_wanted.connect(self.open_link)
         self.view.retry_wanted.connect(self._sending.retry)
         self.view.stop_wanted.connect(self._sending.stop)
         self.view.first_painted.connect(self._signs.end)

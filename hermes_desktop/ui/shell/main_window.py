@@ -19,6 +19,7 @@ from hermes_desktop.ui.shell.closing_question import ClosingRules
 from hermes_desktop.ui.shell.key_map import make_actions
 from hermes_desktop.ui.shell.rail import Rail, WindowPages
 from hermes_desktop.ui.shell.session_routes import SessionCoordinator
+from hermes_desktop.ui.shell.update_strip import UpdateStrip
 from hermes_desktop.ui.shell.window_memory import WindowSettings
 from hermes_desktop.ui.shell.window_navigation import WindowNavigation
 from hermes_desktop.ui.shell.window_parts import DemoBanner, SplitView
@@ -62,16 +63,19 @@ class MainWindow(QMainWindow):
         demo: Shows the banner of the demonstration.
 
     Attributes:
+        updates: The strip about other versions of the program.
         undoing: The commands that undo turns.
         closing: Decides what happens when the user closes the window.
 
     Signals:
         quit_wanted: The user wants to quit.
+        restart_wanted: The user wants the program to quit and to start again.
         recent_changed: Carries the newest sessions, for the tray.
         notice_closed: Carries the key of a notice that the user closed.
     """
 
     quit_wanted = Signal()
+    restart_wanted = Signal()
     recent_changed = Signal(object)
     notice_closed = Signal(str)
 
@@ -98,6 +102,7 @@ class MainWindow(QMainWindow):
         self._sides = SplitView(theme, self._pane, page, left_width=PANE_WIDTH)
         self._rail = Rail(theme)
         self._notices = NoticeStrip(theme)
+        self.updates = self._make_updates(bridge)
         self._status = StatusStrip(theme)
         self._gateway = self._make_gateway(bridge, clock)
         self._pages = WindowPages(self._rail, self._sides, self._gateway.page)
@@ -285,6 +290,14 @@ class MainWindow(QMainWindow):
             answering=self._services.chat.is_running,
         )
 
+    def _make_updates(self, bridge: EventBridge) -> UpdateStrip:
+        strip = UpdateStrip(self._theme)
+        strip.page_wanted.connect(self._page.open_link)
+        strip.dismissed.connect(self._dismiss_release)
+        strip.restart_wanted.connect(self._want_to_restart)
+        bridge.versions_changed.connect(strip.show_news)
+        return strip
+
     def _make_navigation(self) -> WindowNavigation:
         return WindowNavigation(
             self,
@@ -337,6 +350,7 @@ class MainWindow(QMainWindow):
         if self._banner is not None:
             column.addWidget(self._banner)
         column.addWidget(self._gateway.banner)
+        column.addWidget(self.updates)
         column.addWidget(self._notices)
         column.addLayout(middle, 1)
         column.addWidget(self._status)
@@ -411,6 +425,13 @@ class MainWindow(QMainWindow):
 
     def _turn_finished(self, _: TurnFinished) -> None:
         self._services.watch.check_now()
+
+    def _dismiss_release(self, version: str) -> None:
+        dismissing = self._services.updates.dismiss(version)
+        self._slots.start(dismissing, doing=self.tr("Closing the notice"))
+
+    def _want_to_restart(self) -> None:
+        self._settings.leave(self.restart_wanted.emit)
 
     def _refresh(self) -> None:
         self._services.watch.check_now()

@@ -19,6 +19,7 @@ from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths, runtime_dir
 from hermes_desktop.core.processes.exit_deadline import EXIT_SLACK_S, ExitDeadline
+from hermes_desktop.core.processes.restart import Returns
 from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from hermes_desktop.services.sessions.condition_watch import notice_of
@@ -48,6 +49,7 @@ from hermes_desktop.ui.start.single_instance import (
 from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 from hermes_desktop.ui.widgets.event_bridge import EventBridge
 from hermes_desktop.ui.widgets.theme import ColorScheme, Theme
+from hermes_desktop.ui.words.gateway_words import serves
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +70,7 @@ class ProgramSetup:
         color_scheme: ``system`` follows the setting, and with it the desktop.
         desktop: The settings of the program.
         redactor: Knows the secrets to be removed from logs.
+        returns: What a restarted program brings back.
     """
 
     paths: HermesPaths
@@ -77,13 +80,24 @@ class ProgramSetup:
     screenshot: Path | None = None
     color_scheme: ColorScheme = "system"
     desktop: DesktopConfig = field(default_factory=DesktopConfig)
+    returns: Returns = ""
 
 
-def run_program(setup: ProgramSetup) -> int:
+@dataclass(frozen=True, slots=True)
+class ProgramEnd:
+    """How a run of the program ended.
+
+    Attributes:
+        code: The exit code: 0 if it was asked to end, 1 if the history could not be opened.
+        restart: What the program is to bring back when it is started again; "": it just ended.
+    """
+
+    code: int = 0
+    restart: Returns = ""
+
+
+def run_program(setup: ProgramSetup) -> ProgramEnd:
     """Run until the user quits, or show the window of an instance that is already running.
-
-    Returns:
-        The exit code: 0 if it was asked to end, 1 if the history could not be opened.
 
     Raises:
         BusyError: Another process holds the lock and does not answer.
@@ -94,7 +108,7 @@ def run_program(setup: ProgramSetup) -> int:
     instance = SingleInstance(name)
     if not instance.acquire():
         if ask_first_instance(name, token=_activation_token(os.environ)) == "shown":
-            return 0
+            return ProgramEnd()
         raise BusyError(
             "Hermes Desktop is already running but does not respond.",
             f"Another process holds {name.lock_file}.",
@@ -107,7 +121,7 @@ def run_program(setup: ProgramSetup) -> int:
         instance.close()
 
 
-def _run_first(setup: ProgramSetup, instance: SingleInstance) -> int:
+def _run_first(setup: ProgramSetup, instance: SingleInstance) -> ProgramEnd:
     install_message_handler()
     install_exception_hooks()
     app = create_application(sys.argv[:1])
@@ -117,7 +131,8 @@ def _run_first(setup: ProgramSetup, instance: SingleInstance) -> int:
     loop.set_exception_handler(_log_loop_error)
     try:
         program = DesktopProgram(setup, app, instance, watchdog, ExitDeadline())
-        return int(run_on_loop(program.run, loop))
+        code = int(run_on_loop(program.run, loop))
+        return ProgramEnd(code, program.restart)
     finally:
         watchdog.close()
 
@@ -131,6 +146,9 @@ class DesktopProgram:
         instance: Holds the lock; listens once the window exists.
         watchdog: Reports while the window is in use.
         deadline: Armed when closing begins, and not disarmed: the process is to end.
+
+    Attributes:
+        restart: What the program is to bring back when it is started again, once it has ended.
     """
 
     def __init__(
@@ -149,6 +167,7 @@ class DesktopProgram:
         self._theme = Theme(app, setup.color_scheme)
         self._clock = SystemClock()
         self._quit_asked = 0
+        self.restart: Returns = ""
         self._changed = asyncio.Event()
         self._events = ApplicationFilter(app)
         self._events.quit_requested.connect(self.ask_to_quit)
@@ -176,6 +195,9 @@ class DesktopProgram:
             window = self._make_window(services, slots, bridge, tray)
             gc.freeze()  # permanent objects are excluded from later collections (40 ms each)
             self._connect(window, tray, bridge)
+            window.restart_wanted.connect(
+                lambda: self.ask_to_restart(serving=serves(services.gateway.status))
+            )
             try:
                 await self._run_open(services, window, tray)
             finally:
@@ -189,6 +211,15 @@ class DesktopProgram:
         self._deadline.arm(EXIT_SLACK_S if self._quit_asked else DRAIN_S + EXIT_SLACK_S)
         self._quit_asked += 1
         self._changed.set()
+
+    def ask_to_restart(self, *, serving: bool) -> None:
+        """Request the end, and a new start after it.
+
+        Args:
+            serving: Whether the gateway is hosted here, and is to come back.
+        """
+        self.restart = "gateway" if serving else "window"
+        self.ask_to_quit()
 
     async def _open(self) -> DesktopServices | None:
         """Open the history; return None if the user or a signal ended the program before that."""
@@ -290,6 +321,8 @@ class DesktopProgram:
         self._first_show(window, tray)
         self._asking.open()
         await services.start()
+        if self._setup.returns == "gateway":  # it may have been started by hand
+            services.tasks.start(services.gateway.start(), name="gateway after a restart")
         window.begin()
         tray.show_status(services.gateway.status)
         _tell_condition(services)

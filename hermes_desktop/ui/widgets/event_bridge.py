@@ -21,6 +21,7 @@ from hermes_desktop.core.events import (
     TurnNote,
     TurnQueued,
     TurnStarted,
+    VersionsChanged,
 )
 from hermes_desktop.core.user_requests import RequestPending, RequestResolved
 
@@ -50,6 +51,7 @@ class EventBridge(QObject):
     settings_changed = Signal(object)
     notice = Signal(object)
     notice_cleared = Signal(object)
+    versions_changed = Signal(object)
 
     def __init__(self, bus: EventBus, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -73,6 +75,7 @@ class EventBridge(QObject):
             bus.subscribe(SettingsChanged, self.settings_changed.emit),
             bus.subscribe(Notice, self.notice.emit),
             bus.subscribe(NoticeCleared, self.notice_cleared.emit),
+            bus.subscribe(VersionsChanged, self.versions_changed.emit),
         ]
 
     @property

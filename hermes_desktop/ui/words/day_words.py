@@ -37,6 +37,12 @@ def day_text(day: date, today: date) -> str:
     return QLocale().toString(QDate(day.year, day.month, day.day), pattern)
 
 
+def written_day(day: str) -> str:
+    """Return a day given as ``YYYY-MM-DD`` as the locale writes it."""
+    found = date.fromisoformat(day)
+    return QLocale().toString(QDate(found.year, found.month, found.day), "d MMMM yyyy")
+
+
 DAYS_BY_NAME = 7
 """Days back that get a separate heading; older ones are grouped by month."""
 _FIRST_MOMENT, _LAST_MOMENT = -62_135_510_400.0, 253_402_214_400.0

@@ -107,6 +107,8 @@ def range_words(option: Option) -> str:
 
 def lock_reason(view: SettingView) -> str:
     """Return why this setting cannot be changed although the home can; "" if it can."""
+    if view.unavailable:
+        return view.unavailable
     if view.option.variable_wins and view.source in {"environment", ".env"}:
         where = _variable_place(view)
         return f"{view.place} in {where} overrides this setting. Remove it there first."

@@ -1,0 +1,67 @@
+"""Starting the program again in place of the running one, with the same process id."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Literal, NoReturn
+
+from hermes_desktop.core.errors import HermesError
+
+Returns = Literal["", "window", "gateway"]
+"""What a restarted program brings back: its window, or its window and its gateway."""
+
+_VARIABLE = "HERMES_DESKTOP_RESTARTED"
+
+
+def restart_words(
+    environ: Mapping[str, str],
+    argv: Sequence[str],
+    original: Sequence[str],
+    executable: str,
+    *,
+    frozen: bool,
+) -> list[str]:
+    """Return the command that starts the program as it was started.
+
+    Args:
+        environ: The process environment.
+        argv: ``sys.argv``.
+        original: ``sys.orig_argv``: the interpreter, its options, the script and its arguments.
+        executable: ``sys.executable``.
+        frozen: Whether that is the program itself.
+    """
+    image = environ.get("APPIMAGE", "")
+    if PurePath(image).is_absolute():  # the interpreter is inside the image that was mounted
+        return [image, *argv[1:]]
+    return [executable, *(argv[1:] if frozen else original[1:])]
+
+
+def restart_program(returns: Returns) -> NoReturn:
+    """Replace this process by a new start of the program. Everything must be closed.
+
+    Args:
+        returns: What the new program brings back; see :func:`take_returns`.
+
+    Raises:
+        HermesError: The program cannot be started, for example because it was removed.
+    """
+    frozen = bool(getattr(sys, "frozen", False))
+    words = restart_words(os.environ, sys.argv, sys.orig_argv, sys.executable, frozen=frozen)
+    try:
+        os.execve(words[0], words, {**os.environ, _VARIABLE: returns})  # noqa: S606 - its purpose
+    except OSError as error:
+        raise HermesError(
+            "Hermes Desktop could not be started again.",
+            f"{words[0]}: {error.strerror or type(error).__name__}.",
+            "Start it yourself; nothing is lost.",
+        ) from error
+
+
+def take_returns() -> Returns:
+    """Return what this program brings back; "" if it was not restarted. Only the first call tells.
+
+    The variable is removed, so that no child process takes itself for a restarted program.
+    """
+    found = os.environ.pop(_VARIABLE, "")
+    return "gateway" if found == "gateway" else "window" if found else ""

@@ -1,0 +1,1 @@
+"""Newer versions of this program: released ones, and one that was installed while it runs."""
