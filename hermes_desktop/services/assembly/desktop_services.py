@@ -25,6 +25,7 @@ from hermes_desktop.services.assembly.history_upkeep import HistoryMaintenance, 
 from hermes_desktop.services.assembly.hosting_services import hosted_parts
 from hermes_desktop.services.assembly.settings_joining import build_settings_service, watch_settings
 from hermes_desktop.services.assembly.window_state import WindowState
+from hermes_desktop.services.diagnosis.diagnostics import Diagnostics
 from hermes_desktop.services.hosting.desktop_chat import DesktopChat
 from hermes_desktop.services.hosting.gateway_host import GatewayHost, HostSetup
 from hermes_desktop.services.hosting.hosted_gateway import HostedParts
@@ -86,6 +87,7 @@ class DesktopServices:
     upkeep: HistoryMaintenance
     window_state: WindowState
     workplaces: Workplaces
+    diagnosis: Diagnostics
     sandbox: SandboxCheck = field(default_factory=SandboxCheck)
     tasks: TaskSet = field(default_factory=TaskSet)
     hosts: bool = True
@@ -133,6 +135,7 @@ class DesktopServices:
         self.models.close()
         self.workplaces.close()
         self.sandbox.close()
+        self.diagnosis.close()
         self.figures.close()
         await self.workers.readers.run(self.watcher.close)
         await self.workers.readers.run(self.prompts.close)
@@ -190,6 +193,7 @@ def join_parts(
         upkeep=_upkeep(parts, workers, gateway),
         window_state=WindowState(DesktopDatabase(paths.own_store), workers.writers, clock),
         workplaces=Workplaces(db, tools, adapter.chat_key, workers.writers, checks=not offline),
+        diagnosis=Diagnostics(paths),
         hosts=hosts,
     )
 

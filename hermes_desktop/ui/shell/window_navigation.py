@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+import shiboken6
 from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QGuiApplication
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import OFFERED_SESSION
@@ -200,10 +202,24 @@ class WindowNavigation(QObject):
         self._slots.start(showing, doing=self.tr("Reading what the session used"))
 
     def show_keys(self) -> None:
-        """Show the keys and the version."""
+        """Show the keys and the version, and copy the diagnostics there if asked to."""
         dialog = KeysDialog(self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.diagnostics_wanted.connect(lambda: self._want_diagnostics(dialog))
         dialog.open()
+
+    def _want_diagnostics(self, dialog: KeysDialog) -> None:
+        copying = self._copy_diagnostics(dialog)
+        self._slots.start(copying, doing=self.tr("Collecting the diagnostics"))
+
+    async def _copy_diagnostics(self, dialog: KeysDialog) -> None:
+        try:
+            QGuiApplication.clipboard().setText(await self._services.diagnosis.text())
+            words = self.tr("Copied. Paste it into your report.")
+        except HermesError as error:
+            words = str(error)
+        if shiboken6.isValid(dialog):
+            dialog.show_copied(words)
 
     # --------------------------------------------------------------------------------- back
     def escape(self) -> None:
