@@ -1,5 +1,6 @@
 """``hermes-desktop doctor``: what works here, what does not, and what to do about it."""
 
+import logging
 import os
 from dataclasses import asdict
 
@@ -24,6 +25,8 @@ def doctor(*, as_json: bool, profile: str | None) -> int:
     """
     from hermes_desktop.services.diagnosis.doctor import as_text, examine
 
+    # Without a handler, warnings would go to standard error, and they may quote files.
+    logging.getLogger("hermes_desktop").addHandler(logging.NullHandler())
     paths: HermesPaths | None = None
     no_home: HermesError | None = None
     try:

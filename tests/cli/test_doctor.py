@@ -95,7 +95,7 @@ def test_it_shows_what_works_without_secrets_and_changes_nothing(
     assert "\x1b" not in shown.out
     everything = shown.out + json.dumps(findings, ensure_ascii=False)
     assert not [name for name, words in SECRETS.items() if words in everything]
-    assert "1 sessions, 2 messages" in findings["Store"]["found"]
+    assert "1 session, 2 messages" in findings["Store"]["found"]
     assert findings["Integrity"]["state"] == "ok"
     assert "telegram" in findings["Platforms"]["found"]
     assert findings["Log"]["state"] == "warning"
@@ -211,9 +211,9 @@ def test_after_a_program_was_killed_in_the_middle(program: Program, home: Path) 
     _, findings = found(program)
 
     assert tree_of(home) == before
-    assert "1 sessions, 1 messages" in findings["Store"]["found"]
+    assert "1 session, 1 message" in findings["Store"]["found"]
     assert findings["Integrity"]["state"] == "ok"
-    assert "1 locks of killed programs" in findings["Open in"]["found"]
+    assert "1 lock of killed programs" in findings["Open in"]["found"]
     assert "killed or crashed. It left gateway.pid" in findings["Gateway"]["found"]
 
 

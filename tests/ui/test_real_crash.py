@@ -1,13 +1,12 @@
 """The real program crashes, and offers a report when it is started again."""
 
 import signal
-import subprocess
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 
-from hermes_desktop.services.diagnosis.crash_reports import REPORT_NAME
-from hermes_desktop.services.diagnosis.crash_trace import FATAL_NAME, TRACE_NAME
+from hermes_desktop.services.diagnosis.crash_trace import FATAL_NAME, REPORT_NAME, TRACE_NAME
 from hermes_desktop.state import SessionDB
 from tests.support.waiting import wait_until
 from tests.ui.test_desktop_program import CHECKOUT, Sandbox, sandbox
@@ -28,7 +27,7 @@ threading.Thread(target=crash_when_told, daemon=True).start()
 """
 
 
-def end(process: "subprocess.Popen[str]", number: signal.Signals) -> int:
+def end(process: Popen[str], number: signal.Signals) -> int:
     process.send_signal(number)
     process.communicate(timeout=60)
     return process.returncode

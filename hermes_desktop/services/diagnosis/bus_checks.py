@@ -12,7 +12,7 @@ from typing import Any
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.diagnosis.findings import Finding
+from hermes_desktop.services.diagnosis.findings import Finding, State
 from hermes_desktop.services.secrets.secret_access import open_secrets
 from hermes_desktop.settings.secrets import keyring_names
 
@@ -160,7 +160,7 @@ def check_keyring(paths: HermesPaths | None, environ: Mapping[str, str]) -> Find
             "Start gnome-keyring, KWallet or KeePassXC, or store secrets in the environment, in "
             "`.env`, or with `hermes-desktop secrets set NAME --plain`."
         )
-        state = "error" if stored else "warning"
+        state: State = "error" if stored else "warning"
         return Finding("Keyring", state, f"There is no keyring. {holds}", advice)
     found = f"{', '.join(names)}."
     try:

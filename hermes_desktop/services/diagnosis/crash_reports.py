@@ -15,12 +15,11 @@ from pathlib import Path
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.files.atomic_files import make_private_folder, write_text_atomic
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.diagnosis.crash_trace import FATAL_NAME
+from hermes_desktop.services.diagnosis.crash_trace import FATAL_NAME, REPORT_NAME
 from hermes_desktop.services.diagnosis.log_summary import read_entries
 from hermes_desktop.services.diagnosis.program_checks import versions
 from hermes_desktop.services.diagnosis.redaction import redactor_of
 
-REPORT_NAME = "crash-report.txt"
 KEPT_FOLDER = "crash-reports"
 MOST_KEPT = 10
 _MOST_CHARACTERS = 60_000

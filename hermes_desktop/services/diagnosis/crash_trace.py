@@ -20,6 +20,8 @@ from hermes_desktop.core.files.atomic_files import make_private_folder, open_pri
 TRACE_NAME = "running.trace"
 FATAL_NAME = "crashed.trace"
 """The trace of an earlier run, until a report is made of it."""
+REPORT_NAME = "crash-report.txt"
+"""The report, until the user keeps or deletes it."""
 _MOST_NOTES = 20
 
 

@@ -73,6 +73,9 @@ def _finding_of(check: Check, call: PendingCall[Finding], left_s: float) -> Find
         return Finding(check.name, "unknown", late, check.when_late)
     except HermesError as error:
         return Finding(check.name, "unknown", error.title, error.hint)
+    except OSError as error:
+        failed = f"It could not be determined: {error.strerror or type(error).__name__}."
+        return Finding(check.name, "unknown", failed, "Check the permissions of the home.")
     except BaseException as error:  # noqa: BLE001 - its text may hold anything, so only its kind
         failed = f"The check itself failed ({type(error).__name__})."
         return Finding(check.name, "unknown", failed, "Please report this bug.")

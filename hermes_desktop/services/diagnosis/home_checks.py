@@ -10,8 +10,7 @@ from pathlib import Path
 
 from hermes_desktop.core.errors import ConfigError, HermesError
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.diagnosis.crash_reports import REPORT_NAME
-from hermes_desktop.services.diagnosis.crash_trace import FATAL_NAME
+from hermes_desktop.services.diagnosis.crash_trace import FATAL_NAME, REPORT_NAME
 from hermes_desktop.services.diagnosis.findings import Finding
 from hermes_desktop.services.diagnosis.log_summary import read_entries
 from hermes_desktop.services.settings.config_health import repeated_keys

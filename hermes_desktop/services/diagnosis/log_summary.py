@@ -4,6 +4,7 @@ Of a record remain its time, level and logger, and of its traceback the kind of 
 innermost place in this program.
 """
 
+import errno
 import os
 import re
 import stat
@@ -66,10 +67,11 @@ def read_entries(log_file: Path) -> tuple[LogEntry, ...]:
 
 def _end_of(path: Path) -> str:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):  # a pipe would block
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "It is not a file", str(path))
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):  # a pipe would block
-            raise OSError(0, "It is not a file", str(path))
         file.seek(max(0, found.st_size - _MOST_BYTES))
         return file.read(_MOST_BYTES).decode("utf-8", "replace")
 

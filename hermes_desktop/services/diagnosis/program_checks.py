@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from importlib import metadata, util
+from importlib.util import find_spec
 from pathlib import Path
 
 from hermes_desktop import __version__
@@ -23,7 +23,7 @@ _MOST_CHARACTERS = 60
 def check_versions() -> Finding:
     """Return the versions of the program and of what it is built on."""
     found = f"{versions()}."
-    if util.find_spec("PySide6") is None:
+    if find_spec("PySide6") is None:
         advice = "Install the program again; its package PySide6-Essentials is missing."
         return Finding("Program", "error", f"{found} The window cannot start without Qt.", advice)
     if has_wal_defect(SQLITE_VERSION):
@@ -47,6 +47,8 @@ def versions() -> str:
 
 def _qt_version() -> str:
     """Return the version of Qt without loading it: that needs libraries that may be missing."""
+    from importlib import metadata  # noqa: PLC0415 - loads the parser of e-mail
+
     try:
         return metadata.version("PySide6-Essentials")
     except metadata.PackageNotFoundError:

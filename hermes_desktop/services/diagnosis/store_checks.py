@@ -38,7 +38,8 @@ def check_store(paths: HermesPaths) -> Finding:
     known = report.condition.schema_version
     schema = f"Schema {'unknown' if known is None else known} (known here: {SCHEMA_VERSION})"
     size = f"{report.size / 1e6:,.1f} MB, log {report.log_size / 1e6:,.1f} MB"
-    found = f"{schema}, {size}, {report.sessions:,} sessions, {report.messages:,} messages."
+    rows = f"{_counted(report.sessions, 'session')}, {_counted(report.messages, 'message')}"
+    found = f"{schema}, {size}, {rows}."
     condition = report.condition
     if not condition.writable:
         text = " ".join(part for part in (found, condition.title, condition.reason) if part)
@@ -75,15 +76,20 @@ def check_users(paths: HermesPaths) -> Finding:
     """Find out which programs have the database open, and where replies are running."""
     holders = other_holders(paths.state_db)
     seen = _named(holders)
-    hidden = len(foreign_holders(paths.state_db)) - len(holders.seen) if holders.hidden else 0
+    foreign = foreign_holders(paths.state_db) if holders.hidden else ()
+    hidden = sum(each.pid in holders.hidden_pids for each in foreign)
     turns, left = _turn_locks(paths.desktop_dir / FOLDER)
     parts = [
         f"Open in {seen}." if seen else "No other visible program has the store open.",
-        f"{hidden} programs of other users may use it." if hidden > 0 else "",
+        f"{_counted(hidden, 'program')} of other users may use it." if hidden else "",
         f"Replies are running in {', '.join(turns)}." if turns else "",
-        f"{left} locks of killed programs; the next start removes them." if left else "",
+        f"{_counted(left, 'lock')} of killed programs; the next start clears up." if left else "",
     ]
     return Finding("Open in", "ok", " ".join(filter(None, parts)))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _is_there(path: Path) -> bool:

@@ -1,7 +1,6 @@
 """The trace of a run, and the report that the next start makes of it."""
 
 import faulthandler
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ def _faulthandler_of_pytest() -> Iterator[None]:
     was_on = faulthandler.is_enabled()
     yield
     if was_on:
-        faulthandler.enable(os.dup(sys.__stderr__.fileno()) if sys.__stderr__ else 2)
+        faulthandler.enable(sys.__stderr__ or 2)
 
 
 @pytest.fixture
@@ -39,9 +38,13 @@ def reports(paths: HermesPaths) -> CrashReports:
 
 def fail_with(trace: CrashTrace, words: str) -> None:
     try:
-        raise ValueError(words) from KeyError(words)
+        broken(words)
     except ValueError as error:
         trace.note(type(error), error, error.__traceback__)
+
+
+def broken(words: str) -> None:
+    raise ValueError(words) from KeyError(words)
 
 
 def run_that_fails(paths: HermesPaths) -> None:
@@ -49,7 +52,13 @@ def run_that_fails(paths: HermesPaths) -> None:
     trace.begin()
     fail_with(trace, "a private message")
     trace.end()
-    CrashTrace(paths.desktop_dir).begin()
+    start_again(paths)
+
+
+def start_again(paths: HermesPaths) -> None:
+    trace = CrashTrace(paths.desktop_dir)
+    trace.begin()
+    trace.end()
 
 
 def test_an_orderly_run_leaves_nothing(paths: HermesPaths, reports: CrashReports) -> None:
@@ -64,8 +73,12 @@ def test_an_orderly_run_leaves_nothing(paths: HermesPaths, reports: CrashReports
 
 
 def test_a_killed_run_is_no_crash(paths: HermesPaths, reports: CrashReports) -> None:
-    CrashTrace(paths.desktop_dir).begin()  # and nothing ends it
-    CrashTrace(paths.desktop_dir).begin()
+    killed = CrashTrace(paths.desktop_dir)
+    killed.begin()
+    first_line = (paths.desktop_dir / TRACE_NAME).read_text()
+    killed.end()
+    (paths.desktop_dir / TRACE_NAME).write_text(first_line)
+    start_again(paths)
 
     assert not (paths.desktop_dir / FATAL_NAME).exists()
     assert reports.pending() is None
@@ -84,7 +97,7 @@ def test_an_uncaught_exception_is_reported_by_its_kind(
     assert not report.ended_program
     assert "Uncaught builtins.ValueError" in report.text
     assert "caused by builtins.KeyError" in report.text
-    assert "in fail_with" in report.text
+    assert "in broken" in report.text
     assert "a private message" not in report.text
     assert not (paths.desktop_dir / FATAL_NAME).exists()
     assert reports.pending() == report
@@ -106,7 +119,7 @@ def test_a_crash_is_reported_with_its_place(paths: HermesPaths, reports: CrashRe
     paths.log_file.write_text(
         f"2026-11-29 10:00:00,001 ERROR   hermes_desktop.x: {SECRET} in a private title\n"
     )
-    CrashTrace(paths.desktop_dir).begin()
+    start_again(paths)
 
     report = reports.pending()
 

@@ -40,9 +40,14 @@ def test_a_check_that_fails_says_nothing_of_what_it_saw() -> None:
     def refused() -> Finding:
         raise HermesError("It is locked.", "a private detail", "Unlock it.")
 
-    bug, known = run_checks([Check("Bug", broken), Check("Known", refused)], str)
+    def unreadable() -> Finding:
+        raise PermissionError(13, "Permission denied", "/a/private/title")
+
+    checks = [Check("Bug", broken), Check("Known", refused), Check("Closed", unreadable)]
+    bug, known, closed = run_checks(checks, str)
 
     assert (bug.state, bug.found) == ("unknown", "The check itself failed (ValueError).")
+    assert closed.found == "It could not be determined: Permission denied."
     assert (known.found, known.advice) == ("It is locked.", "Unlock it.")
 
 
@@ -95,8 +100,10 @@ def test_the_log_is_summarized_without_its_texts(tmp_path: Path) -> None:
 
     assert [str(entry) for entry in entries] == [
         "2026-11-29 10:00:00 WARNING hermes_desktop.settings.config_store",
-        "2026-11-29 10:00:01 ERROR hermes_desktop.ui.start: json.decoder.JSONDecodeError"
-        " at hermes_desktop/ui/start/desktop_program.py:5",
+        (
+            "2026-11-29 10:00:01 ERROR hermes_desktop.ui.start: json.decoder.JSONDecodeError"
+            " at hermes_desktop/ui/start/desktop_program.py:5"
+        ),
         "2026-11-29 10:00:02 ERROR hermes_desktop.x",
     ]
 

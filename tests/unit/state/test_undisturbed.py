@@ -1,7 +1,6 @@
 """Looking into a store without changing it, whatever state its files are in."""
 
 import contextlib
-import os
 import signal
 import sqlite3
 import subprocess
@@ -80,12 +79,26 @@ def test_a_log_without_its_index_is_left_alone(path: Path) -> None:
     assert tree_of(path.parent) == before
 
 
+def messages_seen_by_another_process(path: Path) -> int:
+    """Connections of one process share the log's index; those of two do not."""
+    script = (
+        "import sys, pathlib\n"
+        "from hermes_desktop.state.database.store_opening import open_undisturbed\n"
+        "conn = open_undisturbed(pathlib.Path(sys.argv[1])).conn\n"
+        "print(conn.execute('SELECT count(*) FROM messages').fetchone()[0])\n"
+        "conn.close()\n"
+    )
+    words = [sys.executable, "-c", script, str(path)]
+    return int(subprocess.run(words, capture_output=True, timeout=60, check=True).stdout)
+
+
+@pytest.mark.two_processes
 def test_an_open_store(path: Path) -> None:
     with contextlib.closing(SessionDB(path)) as database:
         database.append_message("s1", "assistant", "Hi")
         before = tree_of(path.parent)
 
-        assert messages(path) == 2
+        assert messages_seen_by_another_process(path) == 2
 
         assert tree_of(path.parent) == before
         database.append_message("s1", "user", "Still writable")
@@ -108,4 +121,4 @@ def test_nothing_is_created(tmp_path: Path) -> None:
     with pytest.raises(StateUnavailableError):
         open_undisturbed(tmp_path / "state.db")
 
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
