@@ -119,7 +119,7 @@ def _use_offscreen_platform() -> None:
 
 def _check_qt() -> None:
     """Check that a window can be opened, because Qt would abort the process."""
-    from hermes_desktop.ui.start.display_check import check_display, missing_library
+    from hermes_desktop.services.diagnosis.display_check import check_display, missing_library
 
     check_display(os.environ)
     import_without_sources(*_WITHOUT_QT)

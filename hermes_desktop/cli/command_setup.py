@@ -30,12 +30,16 @@ def with_home(command: Command) -> Command:
     @profile_option
     @functools.wraps(command)
     def wrapped(*args: Any, profile: str | None, **kwargs: Any) -> Any:
-        if profile is None:
-            root = click.get_current_context().find_root()
-            profile = root.params.get("profile")
-        return command(*args, paths=resolve_paths(os.environ, profile), **kwargs)
+        paths = resolve_paths(os.environ, chosen_profile(profile))
+        return command(*args, paths=paths, **kwargs)
 
     return wrapped  # type: ignore[return-value]  # the decorator adds a keyword
+
+
+def chosen_profile(profile: str | None) -> str | None:
+    """Return the profile given to the command, or else before its name; None for neither."""
+    root = click.get_current_context().find_root()
+    return root.params.get("profile") if profile is None else profile
 
 
 class LazyGroup(click.Group):

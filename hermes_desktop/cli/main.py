@@ -24,6 +24,7 @@ DONE, FAILED, CANCELLED = 0, 1, CancelledError.exit_code
 _COMMANDS = {
     "chat": ("hermes_desktop.cli.chat.chat_command", "chat"),
     "config": ("hermes_desktop.cli.settings.settings_commands", "config"),
+    "doctor": ("hermes_desktop.cli.doctor_command", "doctor"),
     "gateway": ("hermes_desktop.cli.gateway.gateway_commands", "gateway"),
     "insights": ("hermes_desktop.cli.insights_command", "insights"),
     "models": ("hermes_desktop.cli.settings.model_commands", "models"),

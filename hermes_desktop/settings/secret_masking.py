@@ -77,6 +77,15 @@ def masked_config(config: ConfigText) -> str:
     return SecretRedactor().clean(mask_comments(text))
 
 
+def secret_values(config: ConfigText) -> tuple[str, ...]:
+    """Return the values that have the name of a secret; none where the file cannot be parsed."""
+    try:
+        root, _ = config.tree
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return ()
+    return () if root is None else tuple(node.text for node in _secret_nodes(root))
+
+
 def mask_comments(text: str) -> str:
     """Return the text with secrets in comments hidden, such as disabled settings."""
 

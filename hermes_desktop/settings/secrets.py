@@ -306,6 +306,18 @@ def system_keyring() -> Keyring:
     return backend  # type: ignore[no-any-return]
 
 
+def keyring_names() -> tuple[str, ...]:
+    """Return the names of the desktop's keyrings, () for none. Reads and stores no secret.
+
+    Blocks, for minutes where the bus is broken.
+    """
+    try:
+        found: Any = system_keyring()
+    except NoKeyring:
+        return ()
+    return tuple(str(each.name) for each in getattr(found, "backends", (found,)))
+
+
 class KeyringSecretStore:
     """Secrets of one home in the keyring.
 

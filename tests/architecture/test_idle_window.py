@@ -49,6 +49,8 @@ OF_OURS = {
     "gateway.platforms.telegram.adapter",
     "gateway.platforms.telegram.api",
     "services.assembly.demo_home",
+    "services.diagnosis.crash_reports",
+    "services.diagnosis.doctor",
     "tui_gateway",
     "ui.chat.header.usage_dialog",
     "ui.start.demo_picture",

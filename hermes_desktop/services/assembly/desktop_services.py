@@ -24,6 +24,7 @@ from hermes_desktop.services.assembly.history_upkeep import HistoryMaintenance, 
 from hermes_desktop.services.assembly.hosting_services import agent_tools, hosted_parts
 from hermes_desktop.services.assembly.settings_joining import build_settings_service, watch_settings
 from hermes_desktop.services.assembly.window_state import WindowState
+from hermes_desktop.services.diagnosis.diagnostics import Diagnostics
 from hermes_desktop.services.hosting.desktop_chat import DesktopChat
 from hermes_desktop.services.hosting.gateway_host import GatewayHost, HostSetup
 from hermes_desktop.services.hosting.hosted_gateway import HostedParts
@@ -89,6 +90,7 @@ class DesktopServices:
     window_state: WindowState
     workplaces: Workplaces
     updates: UpdateWatch
+    diagnosis: Diagnostics
     sandbox: SandboxCheck = field(default_factory=SandboxCheck)
     tasks: TaskSet = field(default_factory=TaskSet)
     hosts: bool = True
@@ -139,6 +141,7 @@ class DesktopServices:
         self.models.close()
         self.workplaces.close()
         self.sandbox.close()
+        self.diagnosis.close()
         self.figures.close()
         await self.workers.readers.run(self.watcher.close)
         await self.workers.readers.run(self.prompts.close)
@@ -198,6 +201,7 @@ def join_parts(
         window_state=WindowState(DesktopDatabase(paths.own_store), workers.writers, clock),
         workplaces=Workplaces(db, tools, adapter.chat_key, workers.writers, checks=not offline),
         updates=_updates(setup, bus, clock),
+        diagnosis=Diagnostics(paths),
         hosts=hosts,
         offline=offline,
     )

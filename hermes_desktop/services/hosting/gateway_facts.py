@@ -1,6 +1,6 @@
 """The state of a home's gateway, from its files, for programs that do not host it, and its end.
 
-Reading tries no lock and creates nothing.
+Reading tries no lock.
 """
 
 import contextlib
@@ -92,8 +92,17 @@ class GatewayFacts:
         return self.kind == "hermes-desktop" and late
 
 
-def read_facts(paths: HermesPaths, checks: HostingChecks | None = None) -> GatewayFacts:
-    """Read the files of a home and inspect the process they name."""
+def read_facts(
+    paths: HermesPaths, checks: HostingChecks | None = None, *, look_into_databases: bool = True
+) -> GatewayFacts:
+    """Read the files of a home and inspect the process they name.
+
+    Args:
+        paths: The home.
+        checks: Finds the service of the home.
+        look_into_databases: Also find out ``not_ours`` and ``undone``. SQLite may create a log and
+            its index for that.
+    """
     found = read_foreign_gateway(paths.home)
     data = identity_files.read_json(paths.home / identity_files.STATE_FILE)
     said: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
@@ -112,8 +121,8 @@ def read_facts(paths: HermesPaths, checks: HostingChecks | None = None) -> Gatew
         platforms=() if found is None else _platforms(found.platforms),
         service=(checks or HostingChecks.here()).service(paths),
         drain_requested=drain_requested(paths.home),
-        not_ours=_not_ours(paths),
-        undone=_undone(paths) if found is not None and found.is_hermes_desktop else None,
+        not_ours=_not_ours(paths) if look_into_databases else "",
+        undone=_undone(paths) if look_into_databases and _is_our_gateway(found) else None,
     )
 
 
@@ -136,6 +145,10 @@ def stop_gateway(
     if not gateway.record.is_live():
         return ""
     return ask_to_go(paths, gateway, environ, cancel=cancel) or wait_until_gone(gateway, cancel)
+
+
+def _is_our_gateway(found: ForeignGateway | None) -> bool:
+    return found is not None and found.is_hermes_desktop
 
 
 def _not_ours(paths: HermesPaths) -> str:

@@ -25,7 +25,13 @@ from hermes_desktop.state.records.sqlite_errors import cannot_open, is_busy
 
 T = TypeVar("T")
 
-Access = Literal["rw", "ro", "immutable"]
+Access = Literal["rw", "ro", "immutable", "private"]
+_MODES = {
+    "rw": "mode=rw",
+    "ro": "mode=ro",
+    "immutable": "mode=ro&immutable=1",
+    "private": "mode=ro&readonly_shm=1",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,16 +172,16 @@ def open_connection(path: Path, access: Access, *, wait_s: float = 1.0) -> sqlit
 
     Args:
         path: The file, which must exist; any character is allowed in its name.
-        access: ``rw``; ``ro`` for a file that may not be written; ``immutable`` for one that no
-            process can write.
+        access: ``rw``; ``ro`` for a file that may not be written, which still creates a log and its
+            index; ``immutable`` for one that no process can write; ``private`` to change neither
+            log nor index, which must exist: SQLite builds an index of its own in memory.
         wait_s: How long SQLite waits for a lock.
 
     Raises:
         sqlite3.Error: It cannot be opened or is not a database.
     """
-    mode = "mode=ro&immutable=1" if access == "immutable" else f"mode={access}"
     conn = sqlite3.connect(
-        f"{path.absolute().as_uri()}?{mode}",
+        f"{path.absolute().as_uri()}?{_MODES[access]}",
         uri=True,
         timeout=wait_s,
         isolation_level=None,

@@ -139,6 +139,8 @@ def _backend(path: Path) -> str | None:
     Hardly any home has that section; without it the YAML parser is not even loaded.
     """
     try:
+        if not path.is_file():  # reading a pipe could block forever
+            return ""
         with path.open("rb") as file:
             raw = file.read(_MOST_BYTES)
     except (OSError, ValueError):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hermes_desktop.core.errors import StateError, StateUnavailableError
+from hermes_desktop.core.errors import BusyError, StateError, StateUnavailableError
 from hermes_desktop.core.home_kind import HomeKind, HomeMarks, decide
 from hermes_desktop.state.database import widening
 from hermes_desktop.state.database.connection import (
@@ -83,8 +83,56 @@ def open_store(
         conn, access = _connect(path, read_only=read_only, patience=patience)
     except sqlite3.Error as error:
         raise to_hermes_error(error, path) from error
+    return _judged(conn, path, access, marks, patience)
+
+
+def open_undisturbed(path: Path) -> OpenStore:
+    """Open an existing file for reading without changing it, its log or their folder.
+
+    A plain reader creates a log and its index where there are none, and leaves them. No lock is
+    taken that another program would have to wait for.
+
+    Raises:
+        StateUnavailableError: It does not exist, is not a conversation store, or its log has
+            changes that cannot be read without creating an index.
+        BusyError: Another program is in the middle of a change.
+    """
+    marks = HomeMarkReader(path).marks()
+    _look_at_place(path, decide(marks), read_only=True)
     try:
-        layout = _understand(conn, path, kind, may_make=access == "rw", patience=patience)
+        conn = _connect_undisturbed(path)
+    except sqlite3.Error as error:
+        raise to_hermes_error(error, path) from error
+    return _judged(conn, path, "ro", marks, Patience(attempts=1))
+
+
+def _connect_undisturbed(path: Path) -> sqlite3.Connection:
+    log, index = Path(f"{path}-wal"), Path(f"{path}-shm")
+    if Path(f"{path}-journal").exists():  # a reader would hold up its writer
+        raise BusyError("The session database is being changed.", str(path), "Try again.")
+    if log.exists() and index.exists():
+        try:
+            return open_connection(path, "private")
+        except sqlite3.OperationalError as error:
+            if primary_code(error) not in _UNREACHABLE or not other_holders(path).seen:
+                raise
+            return open_connection(path, "ro")  # a running program has both files
+    if log.exists() and log.stat().st_size:
+        raise StateUnavailableError(
+            "The last changes of the session database are in a log without an index.",
+            f"Reading {log} would create one.",
+            "Run `hermes-desktop sessions health`, which may do that.",
+        )
+    return open_connection(path, "immutable")
+
+
+def _judged(
+    conn: sqlite3.Connection, path: Path, access: Access, marks: HomeMarks, patience: Patience
+) -> OpenStore:
+    """Return the opened file with what is in it; the connection is closed if that fails."""
+    try:
+        may_make = access == "rw"
+        layout = _understand(conn, path, decide(marks), may_make=may_make, patience=patience)
         condition = judge(conn, path, layout, access, marks)
     except sqlite3.Error as error:
         conn.close()

@@ -31,6 +31,8 @@ from hermes_desktop.state.records.records import StoreCondition
 from hermes_desktop.state.records.sqlite_errors import primary_code, to_hermes_error
 from hermes_desktop.state.sessions import transit_rows
 
+SQLITE_VERSION = sqlite3.sqlite_version
+
 Check: TypeAlias = Literal["none", "quick", "full"]
 FindingKind: TypeAlias = Literal[
     "damaged",
@@ -226,6 +228,10 @@ def has_wal_defect(version: str) -> bool:
 _MOST_LINES = 20
 
 
+def _open_for_reading(path: Path) -> OpenStore:
+    return open_store(path, read_only=True, patience=Patience())
+
+
 def health_report(  # noqa: PLR0913 - ways to look are choices of tests
     db_path: Path,
     *,
@@ -235,6 +241,7 @@ def health_report(  # noqa: PLR0913 - ways to look are choices of tests
     holders: Callable[[Path], Holders] = other_holders,
     file_system: Callable[[Path], FileSystem] = file_system_of,
     clock: Clock | None = None,
+    opening: Callable[[Path], OpenStore] = _open_for_reading,
 ) -> HealthReport:
     """Check the store.
 
@@ -246,13 +253,14 @@ def health_report(  # noqa: PLR0913 - ways to look are choices of tests
         holders: Finds other processes that have the file open.
         file_system: Finds the file system of a path.
         clock: Determines how long an operation has been in progress.
+        opening: Opens the file; ``open_undisturbed`` creates no log.
 
     Raises:
         CancelledError: It was cancelled.
         BusyError: The file is locked.
         StateError: It cannot be opened; the message says why.
     """
-    opened = open_store(db_path, read_only=True, patience=Patience())
+    opened = opening(db_path)
     try:
         with contextlib.closing(opened.conn):
             # Judged with write access: the report says whether this program could write.

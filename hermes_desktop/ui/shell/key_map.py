@@ -9,7 +9,9 @@ from PySide6.QtGui import QAction, QFont, QKeySequence, QPalette
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from hermes_desktop import __version__
+from hermes_desktop.ui.widgets.announcement import announce
 from hermes_desktop.ui.widgets.control_corrections import remove_icons
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel
 from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16, SPACE_24
 
 FOR_SESSIONS = frozenset({"rename", "archive", "delete", "undo_turn"})
@@ -100,9 +102,11 @@ class KeysDialog(QDialog):
 
     Signals:
         guide_wanted: Show the user guide.
+        diagnostics_wanted: Copy the diagnostics; answer with :meth:`show_copied`.
     """
 
     guide_wanted = Signal()
+    diagnostics_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -122,17 +126,42 @@ class KeysDialog(QDialog):
         self.guide_button = buttons.addButton(
             self.tr("User guide"), QDialogButtonBox.ButtonRole.HelpRole
         )
+        self.copy = buttons.addButton(
+            self.tr("Copy diagnostics"), QDialogButtonBox.ButtonRole.ActionRole
+        )
+        self.copy.setAutoDefault(False)
+        self.copy.setToolTip(self.tr("What the doctor finds: no messages, titles or secrets"))
+        self.copy.clicked.connect(self._want_diagnostics)
         remove_icons(buttons)
         self.guide_button.clicked.connect(self.accept)
         self.guide_button.clicked.connect(self.guide_wanted)
         buttons.rejected.connect(self.reject)
         version = QLabel(f"Hermes Desktop {__version__}")
+        self.state = LeadingLabel()
         quiet = version.palette()
         quiet.setColor(QPalette.ColorRole.WindowText, quiet.placeholderText().color())
         version.setPalette(quiet)
+        self.state.setPalette(quiet)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_16)
         column.setSpacing(SPACE_16)
         column.addLayout(grid)
         column.addWidget(version, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(self.state)
         column.addWidget(buttons)
+        self.state.hide()
+
+    def show_copied(self, words: str) -> None:
+        """Show the result of copying, and allow it again."""
+        self._tell(words)
+        self.copy.setEnabled(True)
+
+    def _want_diagnostics(self) -> None:
+        self.copy.setEnabled(False)
+        self._tell(self.tr("Collecting the diagnostics…"))
+        self.diagnostics_wanted.emit()
+
+    def _tell(self, words: str) -> None:
+        self.state.setText(words)
+        self.state.show()
+        announce(self.state, words)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+import shiboken6
 from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QGuiApplication
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import OFFERED_SESSION
@@ -202,10 +204,11 @@ class WindowNavigation(QObject):
         self._slots.start(showing, doing=self.tr("Reading what the session used"))
 
     def show_keys(self) -> None:
-        """Show the keys, the version, and the way to the user guide."""
+        """Show the keys, the version, the way to the user guide, and copy the diagnostics."""
         dialog = KeysDialog(self._window)
         dialog.guide_wanted.connect(self.show_guide)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.diagnostics_wanted.connect(lambda: self._want_diagnostics(dialog))
         dialog.open()
 
     def show_guide(self) -> None:
@@ -222,6 +225,19 @@ class WindowNavigation(QObject):
         """Close the user guide: the program ends."""
         if self._guide is not None:
             self._guide.close()
+
+    def _want_diagnostics(self, dialog: KeysDialog) -> None:
+        copying = self._copy_diagnostics(dialog)
+        self._slots.start(copying, doing=self.tr("Collecting the diagnostics"))
+
+    async def _copy_diagnostics(self, dialog: KeysDialog) -> None:
+        try:
+            QGuiApplication.clipboard().setText(await self._services.diagnosis.text())
+            words = self.tr("Copied. Paste it into your report.")
+        except HermesError as error:
+            words = str(error)
+        if shiboken6.isValid(dialog):
+            dialog.show_copied(words)
 
     # --------------------------------------------------------------------------------- back
     def escape(self) -> None:

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 import qasync
@@ -31,6 +31,8 @@ from hermes_desktop.ui.widgets.resource_files import plain_icon
 
 log = logging.getLogger(__name__)
 qt_log = logging.getLogger("hermes_desktop.qt")
+
+NoteException = Callable[[type[BaseException], BaseException, TracebackType | None], object]
 
 SLOW_CALLBACK_S = 0.05
 _QT_LEVELS = {
@@ -272,10 +274,22 @@ def install_message_handler() -> None:
     qInstallMessageHandler(_log_qt_message)
 
 
-def install_exception_hooks() -> None:
-    """Log uncaught exceptions of all threads instead of printing them."""
-    sys.excepthook = _log_uncaught
-    threading.excepthook = lambda args: _log_uncaught(
+def install_exception_hooks(note: NoteException = lambda *_: None) -> None:
+    """Log uncaught exceptions of all threads instead of printing them.
+
+    Args:
+        note: Called with each of them, too; any thread.
+    """
+
+    def uncaught(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        if not issubclass(kind, KeyboardInterrupt):
+            note(kind, error, trace)
+        _log_uncaught(kind, error, trace)
+
+    sys.excepthook = uncaught
+    threading.excepthook = lambda args: uncaught(
         args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
     )
 

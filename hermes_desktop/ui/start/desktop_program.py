@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.concurrency.loop_signals import signal_handlers
-from hermes_desktop.core.errors import BusyError
+from hermes_desktop.core.errors import BusyError, HermesError
 from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths, runtime_dir
@@ -22,10 +22,12 @@ from hermes_desktop.core.processes.exit_deadline import EXIT_SLACK_S, ExitDeadli
 from hermes_desktop.core.processes.restart import Returns
 from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.services.assembly.desktop_services import DesktopServices
+from hermes_desktop.services.diagnosis.crash_trace import CrashTrace
 from hermes_desktop.services.sessions.condition_watch import notice_of
 from hermes_desktop.services.settings.desktop_config import DesktopConfig
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.shell.asking import Asking
+from hermes_desktop.ui.shell.crash_offer import CrashOffer
 from hermes_desktop.ui.shell.desktop_news import NotificationController
 from hermes_desktop.ui.shell.main_window import MainWindow
 from hermes_desktop.ui.shell.preferences import Preferences
@@ -114,16 +116,25 @@ def run_program(setup: ProgramSetup) -> ProgramEnd:
             f"Another process holds {name.lock_file}.",
             "Wait a moment and try again, or end that process.",
         )
+    trace = CrashTrace(setup.paths.desktop_dir)
     try:
+        if not setup.demo:
+            trace.begin()
         with no_automatic_collection():
-            return _run_first(setup, instance)
+            return _run_first(setup, instance, trace)
+    except HermesError:
+        raise
+    except Exception as error:
+        trace.note(type(error), error, error.__traceback__)
+        raise
     finally:
+        trace.end()
         instance.close()
 
 
-def _run_first(setup: ProgramSetup, instance: SingleInstance) -> ProgramEnd:
+def _run_first(setup: ProgramSetup, instance: SingleInstance, trace: CrashTrace) -> ProgramEnd:
     install_message_handler()
-    install_exception_hooks()
+    install_exception_hooks(trace.note)
     app = create_application(sys.argv[:1])
     watchdog = LoopWatchdog()
     watchdog.pause()
@@ -262,6 +273,8 @@ class DesktopProgram:
         self._asking.waiting_changed.connect(tray.show_waiting)
         page.workplace.approvals_off.connect(tray.show_approvals)
         self._follow_preferences(services, slots, bridge, window=window, tray=tray)
+        self._crashes = CrashOffer(services.diagnosis, services.bus, slots, window)
+        window.notices.acted.connect(self._crashes.act_on)
         return window
 
     def _follow_preferences(
@@ -324,6 +337,7 @@ class DesktopProgram:
         if self._setup.returns == "gateway":  # it may have been started by hand
             services.tasks.start(services.gateway.start(), name="gateway after a restart")
         window.begin()
+        self._crashes.look()
         tray.show_status(services.gateway.status)
         _tell_condition(services)
         if self._setup.screenshot is not None:

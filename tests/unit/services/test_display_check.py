@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.ui.start.display_check import NoDisplayError, check_display, missing_library
+from hermes_desktop.services.diagnosis.display_check import (
+    NoDisplayError,
+    check_display,
+    missing_library,
+)
 
 
 def test_no_display_names_the_variables_and_a_way_out() -> None:
