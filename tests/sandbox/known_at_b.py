@@ -5,6 +5,7 @@ None of it changes or shows the content of a file outside, or reaches the networ
 
 KNOWN_AT_B: frozenset[str] = frozenset(
     {
+        "calls/read a link",  # where it leads; nothing of a file
         "calls/watch a folder",  # names of files that change
         "kernel/command line of another",
         "kernel/shared memory is listed",

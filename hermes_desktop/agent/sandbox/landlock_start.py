@@ -14,6 +14,9 @@ from typing import Any, NoReturn
 FAILED = 125
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _SET_NO_NEW_PRIVS, _SET_SECCOMP, _FILTER_MODE = 38, 22, 2
+_SET_SECUREBITS, _ROOT_IS_ORDINARY = 28, 0b11001111
+"""SECBIT_NOROOT, NO_SETUID_FIXUP and NO_CAP_AMBIENT_RAISE, each with the bit that locks it."""
+_CAPABILITIES_3 = 0x20080522
 _BENEATH = 1
 _O_PATH_CLOEXEC = 0o10000000 | 0o2000000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -51,7 +54,16 @@ def _restrict(order: "dict[str, Any]") -> None:
         _allow(ruleset, path, rights)
     _call(_libc.syscall(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint(0)), "Landlock")
     os.close(ruleset)
+    _drop_capabilities()
     _filter(bytes.fromhex(order["seccomp"]))
+
+
+def _drop_capabilities() -> None:
+    """Make root an ordinary user: some capabilities reach other processes in spite of Landlock."""
+    if os.geteuid() == 0:  # otherwise the next program would get them all again
+        _call(_libc.prctl(_SET_SECUREBITS, _ROOT_IS_ORDINARY, 0, 0, 0), "the secure bits")
+    header, none = struct.pack("@Ii", _CAPABILITIES_3, 0), bytes(24)
+    _call(_libc.capset(ctypes.c_char_p(header), ctypes.c_char_p(none)), "the capabilities")
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _LOAD, _JUMP, _JUMP_EQUAL, _JUMP_SET, _JUMP_AT_LEAST, _RETURN = 0x20, 0x05, 0x15, 0x45, 0x35, 0x06
+_AND = 0x54
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 _X32 = 0x40000000
@@ -78,6 +79,12 @@ _SHARED_WITH_OTHERS: dict[str, tuple[int | None, int | None]] = {
     "mq_open": (240, 180),
     "mq_unlink": (241, 181),
 }
+_ATTRIBUTES: dict[str, tuple[int | None, int | None]] = {
+    # By path; a descriptor is only to be had of a file that may be read.
+    "getxattr": (191, 8),
+    "lgetxattr": (192, 9),
+    "getxattrat": (464, 464),
+}
 _ON_ITSELF_ONLY: dict[str, tuple[tuple[int | None, int | None], int]] = {
     # The argument that names a process must be 0, which means the caller.
     "setpriority": ((141, 140), 1),
@@ -88,12 +95,13 @@ _ON_ITSELF_ONLY: dict[str, tuple[tuple[int | None, int | None], int]] = {
     "sched_setparam": ((142, 118), 0),
     "sched_setattr": ((314, 274), 0),
 }
-_CLONE, _IOCTL, _SOCKET = (56, 220), (16, 29), (41, 198)
+_CLONE, _IOCTL, _SOCKET, _SOCKET_PAIR = (56, 220), (16, 29), (41, 198), (53, 199)
 _TRUNCATE = (76, 45)
 _NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET."""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+_KIND_OF_SOCKET, _STREAM, _PACKETS = 0xF, 1, 5
 _INTERNET_PROTOCOLS = (0, 1, 6, 17, 58)
 """The usual one, ICMP, TCP, UDP, ICMPv6. Others load rare parts of the kernel; 262 evades rules."""
 _NETLINK_PROTOCOLS = (0, 4, 15, 16)
@@ -107,12 +115,13 @@ class Restrictions:
     """What a filter denies besides its fixed list.
 
     Attributes:
-        unix: Unix sockets may be made.
+        unix: Unix sockets may be made. If not, only pairs that cannot send to others.
         inet: Internet sockets may be made.
         netlink: Netlink sockets may be made.
         others: System V objects and properties of processes outside may be reached; so in
             namespaces, where none of them is visible.
         truncate: ``truncate(2)`` may be called.
+        attributes: Extended attributes may be read by path.
     """
 
     unix: bool = True
@@ -120,6 +129,7 @@ class Restrictions:
     netlink: bool = True
     others: bool = True
     truncate: bool = True
+    attributes: bool = True
 
 
 CLOSED = Restrictions()
@@ -134,6 +144,7 @@ def partly_held(abi: int, *, online: bool) -> Restrictions:
         netlink=online,
         others=False,
         truncate=abi >= 3,  # noqa: PLR2004 - the ABI that holds truncation
+        attributes=False,
     )
 
 
@@ -179,6 +190,11 @@ def _rules_on_arguments(restrictions: Restrictions, column: int) -> list[_Instru
         # Only the low half: the kernel cuts the request to 32 bits.
         program += _of_call(_IOCTL[column], [_argument(1), (_JUMP_EQUAL, 0, 1, request), deny])
     program += _of_call(_SOCKET[column], _socket_rules(restrictions, deny))
+    if not restrictions.unix:
+        # Datagrams of a pair can still be sent elsewhere; connected streams and packets cannot.
+        kind: list[_Instruction] = [_argument(1), (_AND, 0, 0, _KIND_OF_SOCKET)]
+        kind += [(_JUMP_EQUAL, 2, 0, _STREAM), (_JUMP_EQUAL, 1, 0, _PACKETS), deny]
+        program += _of_call(_SOCKET_PAIR[column], kind)
     if not restrictions.others:
         for numbers in _SHARED_WITH_OTHERS.values():
             program += _denied(numbers[column], errno.EPERM)
@@ -189,6 +205,9 @@ def _rules_on_arguments(restrictions: Restrictions, column: int) -> list[_Instru
         first: list[_Instruction] = [_argument(0), (_JUMP_EQUAL, 1, 0, 0), deny]
         # PRIO_PROCESS is 0; groups and users reach other processes.
         program += _of_call(_ON_ITSELF_ONLY["setpriority"][0][column] or 0, first)
+    if not restrictions.attributes:
+        for numbers in _ATTRIBUTES.values():
+            program += _denied(numbers[column], errno.ENOTSUP)
     if not restrictions.truncate:
         program += _denied(_TRUNCATE[column], errno.EPERM)
     return program

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -103,6 +104,19 @@ def test_no_descriptor_and_no_variable_is_inherited(held: ToolStage) -> None:
     assert answer["output"].startswith("4\n")  # the fourth is the folder that ls reads
     for name in ("SSH_AUTH_SOCK", "DISPLAY", "LD_PRELOAD"):
         assert name not in answer["output"]
+
+
+def test_the_environment_of_other_programs_is_not_readable_for_root_either(
+    held: ToolStage,
+) -> None:
+    with subprocess.Popen(["sleep", "60"], env={"PLANTED": "planted-value"}) as other:
+        try:
+            answer = run(held, f"cat /proc/{other.pid}/environ; grep CapEff /proc/self/status")
+        finally:
+            other.kill()
+
+    assert "planted-value" not in answer["output"]
+    assert "CapEff:\t0000000000000000" in answer["output"]
 
 
 def test_only_its_own_processes_are_seen(closed: ToolStage) -> None:

@@ -13,14 +13,17 @@ from hermes_desktop.agent.sandbox.seccomp import (
 )
 
 ALLOW, KILL, EPERM, ENOSYS = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
+NOT_SUPPORTED = 0x0005005F
 ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 CALLS = {
     "x86_64": {"read": 0, "clone": 56, "ioctl": 16, "socket": 41, "unshare": 272, "mount": 165}
-    | {"truncate": 76, "ftruncate": 77, "shmget": 29, "setpriority": 141, "prlimit": 302},
+    | {"truncate": 76, "ftruncate": 77, "shmget": 29, "setpriority": 141, "prlimit": 302}
+    | {"socketpair": 53, "getxattr": 191, "lgetxattr": 192},
     "aarch64": {"read": 63, "clone": 220, "ioctl": 29, "socket": 198, "unshare": 97, "mount": 40}
-    | {"truncate": 45, "ftruncate": 46, "shmget": 194, "setpriority": 140, "prlimit": 261},
+    | {"truncate": 45, "ftruncate": 46, "shmget": 194, "setpriority": 140, "prlimit": 261}
+    | {"socketpair": 199, "getxattr": 8, "lgetxattr": 9},
 }
-BOTH = {"io_uring_setup": 425, "clone3": 435, "fsopen": 430, "move_mount": 429}
+BOTH = {"io_uring_setup": 425, "clone3": 435, "fsopen": 430, "move_mount": 429, "getxattrat": 464}
 UNIX, INET, INET6, NETLINK, PACKET, VSOCK = 1, 2, 10, 16, 17, 40
 MACHINES = pytest.mark.parametrize("machine", list(ARCH))
 
@@ -39,6 +42,8 @@ def verdict(program: bytes, machine: str, number: int, *arguments: int) -> int:
             return int(k)
         elif code == 0x05:
             at += k
+        elif code == 0x54:
+            value &= k
         else:
             true = {0x15: value == k, 0x45: bool(value & k), 0x35: value >= k}[code]
             at += yes if true else no
@@ -115,6 +120,25 @@ def test_level_b_denies_what_namespaces_would_hide(machine: str) -> None:
     assert ask(held, machine, "setpriority", 2, 0) == EPERM
     assert ask(held, machine, "prlimit", 1234) == EPERM
     assert ask(held, machine, "prlimit", 0) == ALLOW
+
+
+@MACHINES
+def test_pairs_of_sockets_that_could_send_to_others_are_denied(machine: str) -> None:
+    stream, datagram, raw, packets, close_on_exec = 1, 2, 3, 5, 0o2000000
+
+    for kind in (stream, packets):
+        assert ask(partly_held(8, online=True), machine, "socketpair", UNIX, kind) == ALLOW
+    for kind in (datagram, raw, datagram | close_on_exec):
+        assert ask(partly_held(8, online=True), machine, "socketpair", UNIX, kind) == EPERM
+        assert ask(partly_held(9, online=True), machine, "socketpair", UNIX, kind) == ALLOW
+        assert ask(CLOSED, machine, "socketpair", UNIX, kind) == ALLOW
+
+
+@MACHINES
+def test_attributes_of_files_outside_are_not_read_at_level_b(machine: str) -> None:
+    for call in ("getxattr", "lgetxattr", "getxattrat"):
+        assert ask(partly_held(9, online=True), machine, call) == NOT_SUPPORTED
+        assert ask(CLOSED, machine, call) == ALLOW
 
 
 @MACHINES
