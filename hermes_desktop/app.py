@@ -14,9 +14,10 @@ from hermes_desktop.core.errors import UsageError
 from hermes_desktop.core.lean_loading import import_without_sources
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.core.processes.restart import restart_program, take_returns
+from hermes_desktop.core.processes.restart import restart_program, returns_of
 
 if TYPE_CHECKING:
+    from hermes_desktop.ui.start.desktop_program import ProgramEnd
     from hermes_desktop.ui.widgets.theme import ColorScheme
 
 _WITHOUT_QT = ("hermes_desktop.services.assembly.desktop_services", "markdown_it")
@@ -57,10 +58,14 @@ def run_desktop(options: DesktopOptions) -> int:
         _use_offscreen_platform()
     _check_qt()
     if options.demo:
-        return _run_demo(options)
-    if options.paths is None:
+        end = _run_demo(options)
+    elif options.paths is None:
         raise UsageError("No home was given.")
-    return _run(options, options.paths, SecretRedactor())
+    else:
+        end = _run(options, options.paths, SecretRedactor())
+    if end.restart:
+        restart_program(end.restart)
+    return end.code
 
 
 def run_self_test() -> int:
@@ -80,7 +85,7 @@ def run_self_test() -> int:
     return 0
 
 
-def _run_demo(options: DesktopOptions) -> int:
+def _run_demo(options: DesktopOptions) -> "ProgramEnd":
     from hermes_desktop.services.assembly.demo_home import create_demo_home
 
     with tempfile.TemporaryDirectory(prefix="hermes-demo-", ignore_cleanup_errors=True) as folder:
@@ -88,14 +93,14 @@ def _run_demo(options: DesktopOptions) -> int:
         return _run(options, paths, SecretRedactor())
 
 
-def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) -> int:
+def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) -> "ProgramEnd":
     set_up_logging(redactor, log_file=paths.log_file)
     import_without_sources(*_WITH_QT)
     from hermes_desktop.services.settings.desktop_config import read_desktop_config
     from hermes_desktop.ui.start.desktop_program import ProgramSetup, run_program
 
-    desktop, returns = read_desktop_config(paths), take_returns()
-    end = run_program(
+    desktop, returns = read_desktop_config(paths), returns_of(os.environ, os.getpid())
+    return run_program(
         ProgramSetup(
             paths=paths,
             redactor=redactor,
@@ -107,9 +112,6 @@ def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) 
             color_scheme=cast("ColorScheme", options.color_scheme),
         )
     )
-    if end.restart:
-        restart_program(end.restart)
-    return end.code
 
 
 def _use_offscreen_platform() -> None:

@@ -161,6 +161,7 @@ STARTED_OUTSIDE = {
     "agent/sandbox/proxy_start.py": "becomes the command, inside the sandbox",
     "commands/quick_commands.py": "the user's own commands; nothing of a model reaches them",
     "core/processes/child_process.py": "what its callers give to it",
+    "core/processes/restart.py": "this program itself",
     "gateway/identity/identity_process.py": "this program itself",
     "gateway/identity/polite_stop.py": "the user's own hermes",
     "plugins/shell_hooks.py": "the user's own hooks, approved with their content",

@@ -47,7 +47,6 @@ class DrivenProgram(desktop_program.DesktopProgram):
             "argv": sys.argv[1:],
             "minimized": window.isMinimized(),
             "told": window.updates.title.text(),
-            "variable": [name for name in os.environ if name.endswith("_RESTARTED")],
         }
         report(facts)
         if FIRST:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.core.processes.restart import restart_program, restart_words, take_returns
+from hermes_desktop.core.processes.restart import restart_program, restart_words, returns_of
 
 CHECKOUT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("restarting_program.py")
@@ -27,12 +27,13 @@ def test_it_is_started_as_it_was() -> None:
     assert words == ["/opt/hermes", "--profile", "a"]
 
 
-def test_what_comes_back_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HERMES_DESKTOP_RESTARTED", "gateway")
-    assert (take_returns(), take_returns()) == ("gateway", "")
-    monkeypatch.setenv("HERMES_DESKTOP_RESTARTED", "window")
-    assert take_returns() == "window"
-    assert "HERMES_DESKTOP_RESTARTED" not in os.environ
+def test_only_the_restarted_process_brings_something_back() -> None:
+    name = "HERMES_DESKTOP_RESTARTED"
+    assert returns_of({name: "gateway 7"}, 7) == "gateway"
+    assert returns_of({name: "window 7"}, 7) == "window"
+    assert returns_of({name: "gateway 7"}, 8) == ""  # a child process of it
+    assert returns_of({name: "gateway"}, 7) == ""
+    assert returns_of({}, 7) == ""
 
 
 def test_a_program_that_was_removed_is_explained(
@@ -68,7 +69,6 @@ def test_a_click_restarts_it_with_window_and_gateway(tmp_path: Path, short_folde
     assert first["minimized"]
     assert not second["minimized"]
     assert second["told"] == "Hermes Desktop is now version 9.9.0. Before, it was 0.1.0."
-    assert second["variable"] == []
     log = (home / "logs" / "desktop.log").read_text(encoding="utf-8")
     assert " ERROR " not in log
     assert " CRITICAL " not in log

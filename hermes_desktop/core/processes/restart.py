@@ -41,15 +41,16 @@ def restart_program(returns: Returns) -> NoReturn:
     """Replace this process by a new start of the program. Everything must be closed.
 
     Args:
-        returns: What the new program brings back; see :func:`take_returns`.
+        returns: What the new program brings back; see :func:`returns_of`.
 
     Raises:
         HermesError: The program cannot be started, for example because it was removed.
     """
     frozen = bool(getattr(sys, "frozen", False))
     words = restart_words(os.environ, sys.argv, sys.orig_argv, sys.executable, frozen=frozen)
+    environ = {**os.environ, _VARIABLE: f"{returns} {os.getpid()}"}
     try:
-        os.execve(words[0], words, {**os.environ, _VARIABLE: returns})  # noqa: S606 - its purpose
+        os.execve(words[0], words, environ)  # noqa: S606 - that is its purpose
     except OSError as error:
         raise HermesError(
             "Hermes Desktop could not be started again.",
@@ -58,10 +59,16 @@ def restart_program(returns: Returns) -> NoReturn:
         ) from error
 
 
-def take_returns() -> Returns:
-    """Return what this program brings back; "" if it was not restarted. Only the first call tells.
+def returns_of(environ: Mapping[str, str], pid: int) -> Returns:
+    """Return what a restarted program brings back; "" if it was not restarted.
 
-    The variable is removed, so that no child process takes itself for a restarted program.
+    Child processes inherit the variable but have another process id.
+
+    Args:
+        environ: The process environment.
+        pid: The process id, which is the same as before the restart.
     """
-    found = os.environ.pop(_VARIABLE, "")
-    return "gateway" if found == "gateway" else "window" if found else ""
+    found, _, restarted = environ.get(_VARIABLE, "").partition(" ")
+    if restarted != str(pid):
+        return ""
+    return "gateway" if found == "gateway" else "window"

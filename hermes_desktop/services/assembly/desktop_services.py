@@ -61,7 +61,6 @@ class DesktopServices:
     Attributes:
         prompts: The system prompts that agents here send; closed with the rest.
         hosts: Whether the gateway of the home may be hosted here at all.
-        offline: Whether nothing outside this machine is ever asked.
         ended_processes: The background processes that closing ended, to be reported to the user.
     """
 
@@ -77,7 +76,6 @@ class DesktopServices:
     undo: AsyncTurnUndo
     watch: StateWatch
     db: SessionDB
-    watcher: ChangeWatcher
     workers: Workers
     plugins: PluginManager
     background: BackgroundNotifier
@@ -94,7 +92,6 @@ class DesktopServices:
     sandbox: SandboxCheck = field(default_factory=SandboxCheck)
     tasks: TaskSet = field(default_factory=TaskSet)
     hosts: bool = True
-    offline: bool = False
     ended_processes: tuple[ProcessInfo, ...] = ()
 
     async def start(self, *, watch: bool = True) -> None:
@@ -116,8 +113,7 @@ class DesktopServices:
             self.tasks.start(self.settings.start_following(), name="settings")
             if self.hosts:
                 self.tasks.start(self.upkeep.run(), name="old sessions")
-            if not self.offline:
-                self.tasks.start(self.updates.run(), name="updates")
+            self.tasks.start(self.updates.run(), name="updates")
             # The first check only sets the baseline. It is queued now, so that whatever is read
             # from here on is read after it, on the same thread.
             await asyncio.sleep(0)
@@ -143,7 +139,7 @@ class DesktopServices:
         self.sandbox.close()
         self.diagnosis.close()
         self.figures.close()
-        await self.workers.readers.run(self.watcher.close)
+        await self.workers.readers.run(self.watch.close)
         await self.workers.readers.run(self.prompts.close)
         await self.window_state.close()
         await self.updates.close()
@@ -188,7 +184,6 @@ def join_parts(
         undo=_undo(parts, tools, adapter, turns, workers, watch),
         watch=watch,
         db=db,
-        watcher=watcher,
         workers=workers,
         plugins=parts.plugins,
         background=parts.background,
@@ -203,7 +198,6 @@ def join_parts(
         updates=_updates(setup, bus, clock),
         diagnosis=Diagnostics(paths),
         hosts=hosts,
-        offline=offline,
     )
 
 

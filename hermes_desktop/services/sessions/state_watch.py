@@ -161,6 +161,10 @@ class StateWatch:
         else:
             self._tell(changes)
 
+    def close(self) -> None:
+        """Close the file. Blocking; runs on ``state-read``, after :meth:`run` has ended."""
+        self._watcher.close()
+
     def _keep_looking(self, loop: asyncio.AbstractEventLoop, look: Future[StateChanges]) -> None:
         """Poll at intervals, on ``state-watch``; the polls themselves run on ``state-read``."""
         with contextlib.suppress(RuntimeError):  # readers or loop are already closed
