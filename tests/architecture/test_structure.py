@@ -164,6 +164,7 @@ STARTED_OUTSIDE = {
     "core/processes/restart.py": "this program itself",
     "gateway/identity/identity_process.py": "this program itself",
     "gateway/identity/polite_stop.py": "the user's own hermes",
+    "services/diagnosis/diagnostics.py": "the doctor of this program",
     "plugins/shell_hooks.py": "the user's own hooks, approved with their content",
 }
 _STARTS = re.compile(
