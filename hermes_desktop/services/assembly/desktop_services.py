@@ -157,13 +157,10 @@ def join_parts(
     hosts: bool,
 ) -> DesktopServices:
     """Build everything once; see :func:`.assembly.build_services`."""
-    paths, environ = setup.paths, setup.environ
+    paths = setup.paths
     db, bus, workers = SessionDB(paths.state_db, clock=clock), EventBus(), Workers.named()
     tools = agent_tools(setup, db, redactor, clock)
-    builder = AgentBuilder(paths, db, redactor, environ, offline=offline, clock=clock, tools=tools)
-    parts = hosted_parts(
-        setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
-    )
+    builder, parts = _agents(setup, db, bus, workers, tools, redactor, clock, registry, offline)
     runner, adapter = build_private_gateway(parts)
     catalog = AsyncSessionList(db, workers.readers, workers.writers)
     transcript, watcher = TranscriptReader(db, workers.readers), ChangeWatcher(paths.state_db)
@@ -188,7 +185,7 @@ def join_parts(
         plugins=parts.plugins,
         background=parts.background,
         settings=settings,
-        models=ModelServers(paths, environ, redactor),
+        models=ModelServers(paths, setup.environ, redactor),
         requests=UserRequests(tools.queue, bus),
         figures=SessionStatistics(db, builder),
         prompts=builder.prompts,
@@ -198,6 +195,26 @@ def join_parts(
         updates=_updates(setup, bus, clock),
         diagnosis=Diagnostics(paths),
         hosts=hosts,
+    )
+
+
+def _agents(  # noqa: PLR0913 - what every part needs
+    setup: HostSetup,
+    db: SessionDB,
+    bus: EventBus,
+    workers: Workers,
+    tools: AgentTools,
+    redactor: SecretRedactor,
+    clock: Clock,
+    registry: AdapterRegistry | None,
+    offline: bool,  # noqa: FBT001 - private
+) -> tuple[AgentBuilder, HostedParts]:
+    """Return what makes agents, and the parts of a gateway that run them."""
+    builder = AgentBuilder(
+        setup.paths, db, redactor, setup.environ, offline=offline, clock=clock, tools=tools
+    )
+    return builder, hosted_parts(
+        setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
     )
 
 
