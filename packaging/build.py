@@ -13,6 +13,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]  # the program, if it 
 
 from linux.facts import CHECKOUT, this_release  # noqa: E402
 from linux.tree import desktop_tree  # noqa: E402
+from python_packages import build_python_package  # noqa: E402
 
 
 def linux_files(dist: Path) -> list[Path]:
@@ -26,8 +27,20 @@ def linux_files(dist: Path) -> list[Path]:
     return made
 
 
+def wheel(dist: Path) -> list[Path]:
+    """The wheel, for pip and pipx."""
+    return [build_python_package("wheel", dist)]
+
+
+def sdist(dist: Path) -> list[Path]:
+    """The source archive."""
+    return [build_python_package("sdist", dist)]
+
+
 TARGETS: dict[str, Callable[[Path], list[Path]]] = {
     "linux-files": linux_files,
+    "wheel": wheel,
+    "sdist": sdist,
 }
 
 
