@@ -19,6 +19,8 @@ from hermes_desktop.core.files.home_files import refuse_home_file
 from hermes_desktop.core.paths import HermesPaths, default_root, resolve_paths
 
 PROGRAM = "hermes-desktop"
+COMPLETION_VARIABLE = "_HERMES_DESKTOP_COMPLETE"
+"""Set by the completion scripts of shells, which ask for words in this way."""
 DONE, FAILED, CANCELLED = 0, 1, CancelledError.exit_code
 
 _COMMANDS = {
@@ -121,8 +123,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     output.prepare_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
+    asked = os.environ.get(COMPLETION_VARIABLE, "")
     try:
-        return _guarded(lambda: _invoke(given))
+        return _guarded(lambda: _complete(asked) if asked else _invoke(given))
     except BrokenPipeError:
         # The reader of `hermes-desktop sessions list | head -1` has read enough.
         output.discard_stdout()
@@ -157,6 +160,12 @@ def _guarded(run: Callable[[], int]) -> int:
         report_internal_error(error)
         code = FAILED
     return code
+
+
+def _complete(instruction: str) -> int:
+    from click.shell_completion import shell_complete
+
+    return shell_complete(root, {}, PROGRAM, COMPLETION_VARIABLE, instruction)
 
 
 def _invoke(arguments: list[str]) -> int:

@@ -31,7 +31,7 @@ OF_USERS = {"handler.py", "hermes_state.py"}
 
 @functools.cache
 def files() -> frozenset[str]:
-    places = [CHECKOUT / name for name in ("hermes_desktop", "tests", "resources")]
+    places = [CHECKOUT / name for name in ("hermes_desktop", "packaging", "tests", "resources")]
     found = [file for place in places for file in place.rglob("*") if file.is_file()]
     found += [file for file in CHECKOUT.iterdir() if file.is_file()]
     return frozenset(f"/{file.relative_to(CHECKOUT).as_posix()}" for file in found)

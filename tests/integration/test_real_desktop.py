@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_desktop.core.desktop_id import DESKTOP_ID
 from tests.fakes.real_desktop import NEEDS_DESKTOP, RealDesktop, real_desktop
 
 pytestmark = [
@@ -88,3 +89,17 @@ def test_a_screen_that_goes_away_ends_the_program_without_a_fright(desktop: Real
     told = (desktop.folder / "program.log").read_text(encoding="utf-8")
     assert told == "" or told.startswith("The display was lost.")
     assert told.count("The display was lost.") <= 1
+
+
+@pytest.mark.needs("xprop")
+def test_desktops_find_the_menu_entry_of_a_window(desktop: RealDesktop) -> None:
+    program = desktop.start(*PROGRAM, "--demo", log="program")
+    desktop.wait_for("the window", lambda: desktop.windows("Hermes"))
+
+    facts = desktop.output("xprop", "-id", desktop.windows("Hermes")[0])
+
+    assert f'WM_CLASS(STRING) = "{DESKTOP_ID}", ' in facts
+    assert f'_GTK_APPLICATION_ID(UTF8_STRING) = "{DESKTOP_ID}"' in facts
+    assert f'_KDE_NET_WM_DESKTOP_FILE(UTF8_STRING) = "{DESKTOP_ID}"' in facts
+    program.send_signal(signal.SIGTERM)
+    assert program.wait(60) == 0

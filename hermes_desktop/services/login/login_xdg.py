@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from hermes_desktop.core.desktop_id import DESKTOP_ID
 from hermes_desktop.core.files.atomic_files import write_text_atomic
 from hermes_desktop.services.login.login_start import LoginCommand, cannot_write
 
@@ -89,7 +90,7 @@ class AutostartFile:
                 "Name=Hermes",
                 "Comment=Start Hermes in the tray",
                 f"Exec={line}",
-                "Icon=hermes-desktop",
+                f"Icon={DESKTOP_ID}",
                 "Terminal=false",
                 "StartupNotify=false",
                 f"{_GNOME}=true",

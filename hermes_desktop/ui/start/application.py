@@ -26,6 +26,7 @@ from PySide6.QtWidgets import QApplication
 from typing_extensions import override
 
 from hermes_desktop import __version__
+from hermes_desktop.core.desktop_id import DESKTOP_ID
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.widgets.resource_files import plain_icon
 
@@ -58,8 +59,9 @@ _INPUT = frozenset(
 
 def create_application(argv: Sequence[str]) -> QApplication:
     """Create the ``QApplication`` with the program's names; closing its windows does not end it."""
-    QGuiApplication.setDesktopFileName("hermes-desktop")
-    app = QApplication(list(argv))
+    QGuiApplication.setDesktopFileName(DESKTOP_ID)
+    # On X11, -name sets the window class by which desktops find the menu entry of a window.
+    app = QApplication([*argv, "-name", DESKTOP_ID])
     app.setApplicationName("hermes-desktop")
     app.setApplicationDisplayName("Hermes")
     app.setApplicationVersion(__version__)

@@ -117,6 +117,25 @@ def test_our_own_command_follows_where_the_program_is_now(entry: AutostartFile) 
     assert "X-GNOME-Autostart-Delay=9\n" in text
 
 
+def test_an_entry_of_an_earlier_version_is_ours(entry: AutostartFile) -> None:
+    earlier = (
+        "[Desktop Entry]\nType=Application\nName=Hermes\nComment=Start Hermes in the tray\n"
+        "Exec=/home/me/.local/bin/hermes-desktop --hidden\nIcon=hermes-desktop\nTerminal=false\n"
+        "StartupNotify=false\nX-GNOME-Autostart-enabled=true\n"
+        "X-HermesDesktop-Exec=/home/me/.local/bin/hermes-desktop --hidden\n"
+    )
+    file = entry.file.with_name("hermes-desktop.desktop")
+    file.parent.mkdir(parents=True)
+    file.write_text(earlier)
+    assert entry.is_on()
+    entry.turn_on()
+    assert 'Exec="/opt/Hermes Desktop/hermes-desktop" --hidden\n' in file.read_text()
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+    entry.turn_off()
+    assert not entry.is_on()
+    assert not file.exists()
+
+
 def test_a_file_of_the_system_is_hidden_and_not_touched(
     entry: AutostartFile, tmp_path: Path
 ) -> None:

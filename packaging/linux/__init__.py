@@ -1,0 +1,1 @@
+"""Files with which a Linux desktop and its shells know the program."""
