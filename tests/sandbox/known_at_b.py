@@ -9,6 +9,7 @@ KNOWN_AT_B: frozenset[str] = frozenset(
         "calls/watch a folder",  # names of files that change
         "kernel/command line of another",
         "kernel/shared memory is listed",
+        "network/sockets of others",  # that a port is listened on
         "network/sockets of others by a file",
         "network/unix sockets of others",
     }
