@@ -198,7 +198,7 @@ def join_parts(
     )
 
 
-def _agents(  # noqa: PLR0913 - what every part needs
+def _agents(  # noqa: PLR0913, PLR0917 - what every part needs
     setup: HostSetup,
     db: SessionDB,
     bus: EventBus,
