@@ -60,7 +60,7 @@ def test_the_wheel_contains_the_program_and_nothing_else(wheel: Path) -> None:
         f"hermes_desktop/_resources/{file.relative_to(CHECKOUT / 'resources').as_posix()}"
         for folder in ("demo", "icons")
         for file in (CHECKOUT / "resources" / folder).iterdir()
-    }
+    } | {"hermes_desktop/_resources/docs/guide.md"}
     assert {name for name in names if not name.startswith(INFO)} == sources | shipped
     assert f"{INFO}/licenses/LICENSE" in names
 

@@ -71,7 +71,7 @@ class DesktopConfig:
         "desktop.check_updates",
         default=False,
         title="Check for new versions",
-        help="Asks once a day whether a newer version is out, and tells you in the window.",
+        help="Looks once a day for a new version and tells you in the window.",
         consequence="Hermes never updates itself. The server learns your network address, and "
         "nothing else about you.",
         unavailable=NO_FEED,

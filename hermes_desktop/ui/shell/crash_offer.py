@@ -47,7 +47,10 @@ class CrashReportDialog(QDialog):
         self.delete = buttons.addButton(self.tr("Delete report"), role.DestructiveRole)
         self.copy = buttons.addButton(self.tr("Copy"), role.ActionRole)
         self.keep = buttons.addButton(self.tr("Keep report"), role.AcceptRole)
+        for button in (self.delete, self.copy):
+            button.setAutoDefault(False)  # Enter must not delete
         self.keep.setDefault(True)
+        self.keep.setFocus()
         remove_icons(buttons)
         self.keep.clicked.connect(self.accept)
         self.delete.clicked.connect(lambda: self.done(_DELETE))

@@ -21,6 +21,7 @@ from typing_extensions import override
 from hermes_desktop.core.events import VersionsChanged
 from hermes_desktop.ui.widgets.notice_presenter import level_colour, paint_strip
 from hermes_desktop.ui.widgets.resource_files import icon, icon_size, pixmap
+from hermes_desktop.ui.widgets.scroll_bars import make_slim
 from hermes_desktop.ui.widgets.section_parts import LeadingLabel
 from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, fixed_font
 from hermes_desktop.ui.words.day_words import written_day
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from hermes_desktop.core.events import NewRelease
     from hermes_desktop.ui.widgets.theme import Theme
 
-_MOST_LINES = 8
+_FEWEST_LINES, _MOST_LINES = 3, 8
 """Lines of notes that are visible without scrolling."""
 
 
@@ -119,6 +120,8 @@ class UpdateStrip(QWidget):
             )
         )
         self.notes.setPlainText(visible(release.notes))
+        lines = min(max(self.notes.blockCount(), _FEWEST_LINES), _MOST_LINES)
+        self.notes.setFixedHeight(lines * self.fontMetrics().lineSpacing() + SPACE_12)
         self.more.setChecked(False)
         self.more.setVisible(bool(release.notes))
         self.page.setVisible(bool(release.page))
@@ -169,7 +172,7 @@ class UpdateStrip(QWidget):
         self.notes.setReadOnly(True)
         self.notes.setTabChangesFocus(True)
         self.notes.setAccessibleName(self.tr("What’s new"))
-        self.notes.setMaximumHeight(_MOST_LINES * self.fontMetrics().lineSpacing() + SPACE_12)
+        make_slim(self.notes, self._theme)
 
     def _arrange(self) -> None:
         line = QHBoxLayout()
