@@ -11,6 +11,8 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]  # the program, if it is not installed
 
+from debian.package import build_package  # noqa: E402
+from debian.releases import RELEASES  # noqa: E402
 from linux.facts import CHECKOUT, this_release  # noqa: E402
 from linux.tree import desktop_tree  # noqa: E402
 from python_packages import build_python_package  # noqa: E402
@@ -37,10 +39,22 @@ def sdist(dist: Path) -> list[Path]:
     return [build_python_package("sdist", dist)]
 
 
+def deb12(dist: Path) -> list[Path]:
+    """A package for Debian 12 on amd64, which carries Qt and newer libraries."""
+    return [build_package(RELEASES[12], this_release(), dist)]
+
+
+def deb13(dist: Path) -> list[Path]:
+    """A package for Debian 13, which uses Debian's Qt and libraries."""
+    return [build_package(RELEASES[13], this_release(), dist)]
+
+
 TARGETS: dict[str, Callable[[Path], list[Path]]] = {
     "linux-files": linux_files,
     "wheel": wheel,
     "sdist": sdist,
+    "deb12": deb12,
+    "deb13": deb13,
 }
 
 

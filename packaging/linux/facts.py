@@ -4,6 +4,7 @@ import os
 import subprocess
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 
 from hermes_desktop import __version__
@@ -14,9 +15,12 @@ NAME = "Hermes Desktop (Qt)"
 SUMMARY = "Sessions, chats and settings of your Hermes assistant"
 DISCLAIMER = "This program is independent and not made by Nous Research."
 DESCRIPTION = (
-    "This is a native program for people who use the personal assistant Hermes. It shows all"
-    " sessions in a window, answers messaging platforms from the system tray, and keeps its"
-    " settings and history in the folder that the command line hermes uses, too. " + DISCLAIMER,
+    (
+        "This is a native program for people who use the personal assistant Hermes. It shows all"
+        " sessions in a window, answers messaging platforms from the system tray, and keeps its"
+        " settings and history in the folder that the command line hermes uses, too."
+    ),
+    DISCLAIMER,
 )
 FEATURES = (
     "Read, search, continue and export every session",
@@ -47,6 +51,11 @@ class Release:
     def date(self) -> str:
         """The day in UTC, as YYYY-MM-DD."""
         return datetime.fromtimestamp(self.epoch, UTC).strftime("%Y-%m-%d")
+
+    @property
+    def mail_date(self) -> str:
+        """The time in the form of mail headers and Debian changelogs."""
+        return format_datetime(datetime.fromtimestamp(self.epoch, UTC))
 
 
 def this_release() -> Release:

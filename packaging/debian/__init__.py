@@ -1,0 +1,1 @@
+"""Debian packages, written without debhelper: what they contain is known exactly."""
