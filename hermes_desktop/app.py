@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, cast
 
 from hermes_desktop import __version__
 from hermes_desktop.core.errors import UsageError
-from hermes_desktop.core.lean_loading import import_without_sources
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.core.processes.restart import restart_program, returns_of
@@ -19,10 +18,6 @@ from hermes_desktop.core.processes.restart import restart_program, returns_of
 if TYPE_CHECKING:
     from hermes_desktop.ui.start.desktop_program import ProgramEnd
     from hermes_desktop.ui.widgets.theme import ColorScheme
-
-_WITHOUT_QT = ("hermes_desktop.services.assembly.desktop_services", "markdown_it")
-_WITH_QT = ("hermes_desktop.ui.chat.chat_page", "hermes_desktop.ui.start.desktop_program")
-"""Modules of the window, in two groups that need about as much memory to load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +90,6 @@ def _run_demo(options: DesktopOptions) -> "ProgramEnd":
 
 def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) -> "ProgramEnd":
     set_up_logging(redactor, log_file=paths.log_file)
-    import_without_sources(*_WITH_QT)
     from hermes_desktop.services.settings.desktop_config import read_desktop_config
     from hermes_desktop.ui.start.desktop_program import ProgramSetup, run_program
 
@@ -122,10 +116,10 @@ def _use_offscreen_platform() -> None:
 def _check_qt() -> None:
     """Check that a window can be opened, because Qt would abort the process."""
     from hermes_desktop.services.diagnosis.display_check import check_display, missing_library
+    from hermes_desktop.ui.start.qt_loading import load_qt
 
     check_display(os.environ)
-    import_without_sources(*_WITHOUT_QT)
     try:
-        from PySide6 import QtWidgets  # noqa: F401
+        load_qt()
     except ImportError as error:
         raise missing_library(error) from error

@@ -31,6 +31,9 @@ def run_empty() -> int:
 def run_program() -> int:
     """Run the program as its entry point does."""
     from hermes_desktop.__main__ import main
+    from hermes_desktop.ui.start.qt_loading import load_qt
+
+    load_qt()  # as the entry point does
     from hermes_desktop.ui.start import desktop_program
 
     class Probed(desktop_program.DesktopProgram):

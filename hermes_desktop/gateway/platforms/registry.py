@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hermes_desktop.core.clock import Clock, SystemClock
-from hermes_desktop.core.lean_loading import forget_sources
 from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
 from hermes_desktop.gateway.platforms.checks import PlatformCheck
@@ -89,7 +88,6 @@ class AdapterRegistry:
         for platform in platforms:
             if platform in self._loads and not self.why_not(platform):
                 self._loads[platform]()
-        forget_sources()
 
     def why_not(self, platform: Platform) -> str:
         """Return why a platform cannot be served here, as a sentence; "" if it can."""

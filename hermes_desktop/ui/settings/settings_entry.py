@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from hermes_desktop.core.lean_loading import forget_sources
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -134,5 +132,4 @@ class SettingsEntry(QObject):
         )
         view.need_changed.connect(self._pages.rail.settings_button.show_need)
         self._view = view
-        forget_sources()
         return view
