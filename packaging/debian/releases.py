@@ -57,7 +57,8 @@ RELEASES = {
         python="3.13",
         architecture="all",
         depends=(
-            *("python3-click (>= 8.1)", "python3-httpx (>= 0.28)", "python3-keyring (>= 25.5)"),
+            *("python3-click (>= 8.1)", "python3-httpx (>= 0.28)", "python3-jeepney (>= 0.8)"),
+            "python3-keyring (>= 25.5)",
             *("python3-markdown-it (>= 3)", "python3-platformdirs (>= 4.3)"),
             *("python3-pygments (>= 2.18)", "python3-rich (>= 13.9)", "python3-secretstorage"),
             *("python3-typing-extensions (>= 4.12)", "python3-yaml (>= 6.0.2)"),

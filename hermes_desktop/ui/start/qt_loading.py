@@ -5,7 +5,7 @@ import importlib
 
 
 def load_qt() -> None:
-    """Load Qt's widgets, and make imports Python's own again.
+    """Load Qt's widgets, and take its hook for features off again.
 
     PySide6 replaces ``__import__`` for the features that modules can choose with
     ``from __feature__ import …``. Its hook reads the source of each module that is loaded from then
