@@ -26,5 +26,6 @@ def build_python_package(kind: str, dist: Path) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(dist)]
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(release.epoch)}
     subprocess.run(command, cwd=CHECKOUT, env=environment, check=True, stdout=subprocess.DEVNULL)
-    (made,) = dist.glob(f"hermes_desktop-{release.version}*{SUFFIXES[kind]}")
+    after = "-*" if kind == "wheel" else ""
+    (made,) = dist.glob(f"hermes_desktop-{release.version}{after}{SUFFIXES[kind]}")
     return made

@@ -21,8 +21,13 @@ def test_it_is_started_as_it_was() -> None:
     python = "/venv/bin/python"
     assert restart_words({}, argv, original, python, frozen=False) == [python, *original[1:]]
     image = "/home/u/Hermes.AppImage"
-    words = restart_words({"APPIMAGE": image}, argv, original, python, frozen=False)
-    assert words == [image, "--profile", "a"]
+    inside = {"APPIMAGE": image, "APPDIR": "/tmp/.mount_Hermes"}
+    mounted = "/tmp/.mount_Hermes/usr/bin/python"
+    assert restart_words(inside, argv, original, mounted, frozen=False) == [image, "--profile", "a"]
+    for environ in (inside, {"APPIMAGE": image}, {"APPIMAGE": image, "APPDIR": "/"}):
+        # Inherited from a program around, such as an editor with a terminal.
+        words = restart_words(environ, argv, original, python, frozen=False)
+        assert words == [python, *original[1:]]
     words = restart_words({"APPIMAGE": "no path"}, argv, argv, "/opt/hermes", frozen=True)
     assert words == ["/opt/hermes", "--profile", "a"]
 

@@ -3,10 +3,10 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
 from typing import Literal, NoReturn
 
 from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.processes.app_image import own_app_image
 
 Returns = Literal["", "window", "gateway"]
 """What a restarted program brings back: its window, or its window and its gateway."""
@@ -31,8 +31,7 @@ def restart_words(
         executable: ``sys.executable``.
         frozen: Whether that is the program itself.
     """
-    image = environ.get("APPIMAGE", "")
-    if PurePath(image).is_absolute():  # the interpreter is inside the image that was mounted
+    if image := own_app_image(environ, executable):  # which holds the interpreter
         return [image, *argv[1:]]
     return [executable, *(argv[1:] if frozen else original[1:])]
 

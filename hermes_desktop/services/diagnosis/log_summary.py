@@ -23,7 +23,11 @@ _FRAME = re.compile(
     r'^  File "[^"\n]*?(?P<file>hermes_desktop/[\w/]+\.py)", line (?P<line>\d+), in \w+$',
     re.MULTILINE | re.ASCII,
 )
-_KIND = re.compile(r"^(?P<kind>[A-Za-z_][\w.]{0,80})(?::|$)", re.MULTILINE | re.ASCII)
+_KIND = re.compile(
+    r"(?P<kind>(?:\w+\.|<locals>\.){0,12}[A-Z]\w{0,60}(?:Error|Exception|Warning|Interrupt|Exit|Group))"
+    r"(?::|$)",
+    re.ASCII,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,9 @@ def _entries(text: str) -> Iterator[LogEntry]:
 def _raised(record: str) -> tuple[str, str]:
     """Return what the last traceback of a record raised, and where."""
     trace = record.rpartition(_TRACEBACK)[2] if _TRACEBACK in record else ""
-    kind = _KIND.search(trace)
+    # Only the line that names the exception: later ones are its text.
+    line = next((line for line in trace.splitlines() if line and not line.startswith(" ")), "")
+    kind = _KIND.match(line)
     frames = list(_FRAME.finditer(trace))
     place = f"{frames[-1]['file']}:{frames[-1]['line']}" if frames else ""
     return kind["kind"] if kind else "", place

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from hermes_desktop.core.errors import HermesError, RefusedError
 from hermes_desktop.core.paths import HermesPaths, default_root
+from hermes_desktop.core.processes.app_image import own_app_image
 
 
 class LoginEntry(Protocol):
@@ -77,8 +78,7 @@ def login_command(
 
 def this_program(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the command that starts this program, in a form that survives updates."""
-    image = environ.get("APPIMAGE", "").strip()
-    if image and Path(image).is_absolute():
+    if image := own_app_image(environ, sys.executable):
         return (image,)
     if getattr(sys, "frozen", False):
         return (sys.executable,)

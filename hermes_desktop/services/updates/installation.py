@@ -11,12 +11,13 @@ from pathlib import Path, PurePath
 from typing import Literal
 
 import hermes_desktop
+from hermes_desktop.core.processes.app_image import own_app_image
 
 Way = Literal["deb", "pipx", "uv", "pip", "appimage", "checkout", "other"]
 
 NAME = "hermes-desktop"
-_DPKG_LIST = Path("/var/lib/dpkg/info/hermes-desktop.list")
-_SYSTEM_FOLDERS = (PurePath("/usr"), PurePath("/opt"))
+_DPKG_LIST = Path("/var/lib/dpkg/info/hermes-desktop-qt.list")
+_DEBIAN_FOLDER = PurePath("/usr/lib/hermes-desktop-qt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Traces:
         prefix: ``sys.prefix``, the environment that Python runs in.
         base_prefix: ``sys.base_prefix``; another than ``prefix`` in a virtual environment.
         python: The interpreter.
-        appimage: The variable ``APPIMAGE``, set by the runtime of an AppImage.
+        appimage: The AppImage that the program runs from, "" for none.
         frozen: Whether the program is frozen into an executable.
         receipts: The names of files in ``prefix`` in which pipx and uv describe their work.
         listed_by_dpkg: Whether dpkg has a package of this name.
@@ -71,7 +72,7 @@ def traces_here(environ: Mapping[str, str]) -> Traces:
         prefix=prefix,
         base_prefix=Path(sys.base_prefix),
         python=Path(sys.executable),
-        appimage=environ.get("APPIMAGE", ""),
+        appimage=own_app_image(environ, sys.executable),
         frozen=bool(getattr(sys, "frozen", False)),
         receipts=frozenset(name for name in receipts if (prefix / name).is_file()),
         listed_by_dpkg=_DPKG_LIST.is_file(),
@@ -88,10 +89,9 @@ def installation_of(traces: Traces) -> Installation:
 
 
 def _way(traces: Traces) -> Way:
-    in_system = any(traces.package.is_relative_to(folder) for folder in _SYSTEM_FOLDERS)
     signs: tuple[tuple[bool, Way], ...] = (
-        (PurePath(traces.appimage).is_absolute(), "appimage"),
-        (traces.listed_by_dpkg and in_system, "deb"),
+        (bool(traces.appimage), "appimage"),
+        (traces.listed_by_dpkg and traces.package.is_relative_to(_DEBIAN_FOLDER), "deb"),
         (traces.frozen, "other"),
         (traces.project_file, "checkout"),
         ("uv-receipt.toml" in traces.receipts, "uv"),
@@ -105,7 +105,7 @@ _PAGE_HAS_IT = "The release page says how to update."
 _UPDATES: Mapping[Way, tuple[str, str]] = {
     "deb": (
         "Download the new package from the release page, then install it in a terminal:",
-        "sudo apt install ./hermes-desktop_*.deb",
+        "sudo apt install ./hermes-desktop-qt_*.deb",
     ),
     "pipx": ("Run this in a terminal:", "pipx upgrade {name}"),
     "uv": ("Run this in a terminal:", "uv tool upgrade {name}"),

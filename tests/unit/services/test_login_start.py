@@ -2,6 +2,7 @@
 
 import plistlib
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,11 @@ def test_each_home_has_an_entry_of_its_own(tmp_path: Path) -> None:
 
 
 def test_what_outlives_updates_is_started() -> None:
-    assert this_program({"APPIMAGE": "/home/me/Hermes.AppImage"}) == ("/home/me/Hermes.AppImage",)
+    image = "/home/me/Hermes.AppImage"
+    mounted = str(Path(sys.executable).parents[1])
+    assert this_program({"APPIMAGE": image, "APPDIR": mounted}) == (image,)
+    # Inherited from a program around, such as an editor with a terminal.
+    assert image not in this_program({"APPIMAGE": image, "APPDIR": "/tmp/.mount_editor"})
     assert all(this_program({"PATH": ""}))
 
 

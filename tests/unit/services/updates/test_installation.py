@@ -27,8 +27,8 @@ CASES = {
         "uv tool upgrade hermes-desktop",
     ),
     "deb": (
-        replace(PIP, package=P("/usr/lib/hermes-desktop/hermes_desktop"), listed_by_dpkg=True),
-        "sudo apt install ./hermes-desktop_*.deb",
+        replace(PIP, package=P("/usr/lib/hermes-desktop-qt/hermes_desktop"), listed_by_dpkg=True),
+        "sudo apt install ./hermes-desktop-qt_*.deb",
     ),
     "appimage": (replace(PIP, appimage="/home/u/Hermes.AppImage"), ""),
     "checkout": (
@@ -57,7 +57,8 @@ def test_a_package_of_the_system_does_not_make_another_installation_its_own() ->
     assert installation_of(replace(CASES["deb"][0], prefix=P("/usr"))).way == "deb"
     assert installation_of(replace(CASES["deb"][0], frozen=True)).way == "deb"
     assert installation_of(replace(PIP, frozen=True)).way == "other"
-    assert installation_of(replace(PIP, appimage="relative")).way == "pip"
+    official = replace(PIP, package=P("/opt/hermes-desktop/hermes_desktop"), listed_by_dpkg=True)
+    assert installation_of(official).way == "pip"
 
 
 def test_a_path_with_a_space_is_one_word() -> None:
