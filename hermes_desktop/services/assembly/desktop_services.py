@@ -13,7 +13,6 @@ from hermes_desktop.gateway.access.pairing import PairingStore
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.run import GatewayRunner
-from hermes_desktop.services.agents.agent_builder import AgentBuilder
 from hermes_desktop.services.agents.agent_tools import AgentTools
 from hermes_desktop.services.agents.background_care import BackgroundNotifier
 from hermes_desktop.services.agents.model_servers import ModelServers
@@ -21,7 +20,7 @@ from hermes_desktop.services.agents.plugin_care import PluginManager
 from hermes_desktop.services.agents.session_figures import SessionStatistics
 from hermes_desktop.services.agents.user_requests import UserRequests
 from hermes_desktop.services.assembly.history_upkeep import HistoryMaintenance, while_hosting
-from hermes_desktop.services.assembly.hosting_services import agent_tools, hosted_parts
+from hermes_desktop.services.assembly.hosting_services import foundation, hosted_parts
 from hermes_desktop.services.assembly.settings_joining import build_settings_service, watch_settings
 from hermes_desktop.services.assembly.window_state import WindowState
 from hermes_desktop.services.diagnosis.diagnostics import Diagnostics
@@ -158,9 +157,11 @@ def join_parts(
 ) -> DesktopServices:
     """Build everything once; see :func:`.assembly.build_services`."""
     paths = setup.paths
-    db, bus, workers = SessionDB(paths.state_db, clock=clock), EventBus(), Workers.named()
-    tools = agent_tools(setup, db, redactor, clock)
-    builder, parts = _agents(setup, db, bus, workers, tools, redactor, clock, registry, offline)
+    base = foundation(setup, redactor, clock)
+    db, bus, workers, tools = base.db, base.bus, base.workers, base.tools
+    parts = hosted_parts(
+        setup, base, redactor=redactor, clock=clock, registry=registry, offline=offline
+    )
     runner, adapter = build_private_gateway(parts)
     catalog = AsyncSessionList(db, workers.readers, workers.writers)
     transcript, watcher = TranscriptReader(db, workers.readers), ChangeWatcher(paths.state_db)
@@ -187,34 +188,14 @@ def join_parts(
         settings=settings,
         models=ModelServers(paths, setup.environ, redactor),
         requests=UserRequests(tools.queue, bus),
-        figures=SessionStatistics(db, builder),
-        prompts=builder.prompts,
+        figures=SessionStatistics(db, parts.builder),
+        prompts=parts.builder.prompts,
         upkeep=_upkeep(parts, workers, gateway),
         window_state=WindowState(DesktopDatabase(paths.own_store), workers.writers, clock),
         workplaces=Workplaces(db, tools, adapter.chat_key, workers.writers, checks=not offline),
         updates=_updates(setup, bus, clock),
         diagnosis=Diagnostics(paths),
         hosts=hosts,
-    )
-
-
-def _agents(  # noqa: PLR0913, PLR0917 - what every part needs
-    setup: HostSetup,
-    db: SessionDB,
-    bus: EventBus,
-    workers: Workers,
-    tools: AgentTools,
-    redactor: SecretRedactor,
-    clock: Clock,
-    registry: AdapterRegistry | None,
-    offline: bool,  # noqa: FBT001 - private
-) -> tuple[AgentBuilder, HostedParts]:
-    """Return what makes agents, and the parts of a gateway that run them."""
-    builder = AgentBuilder(
-        setup.paths, db, redactor, setup.environ, offline=offline, clock=clock, tools=tools
-    )
-    return builder, hosted_parts(
-        setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
     )
 
 

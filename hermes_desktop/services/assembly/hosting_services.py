@@ -78,11 +78,27 @@ class GatewayServices:
         self.workers.close()
 
 
-def agent_tools(
-    setup: HostSetup, db: SessionDB, redactor: SecretRedactor, clock: Clock
-) -> AgentTools:
-    """Return the tools of the agents, with a queue for their questions."""
-    return AgentTools(
+@dataclass(frozen=True, slots=True)
+class Foundation:
+    """What all parts of a program that hosts a gateway share.
+
+    Attributes:
+        db: The conversations.
+        bus: The event bus.
+        workers: The worker threads.
+        tools: The tools of the agents, with a queue for their questions.
+    """
+
+    db: SessionDB
+    bus: EventBus
+    workers: Workers
+    tools: AgentTools
+
+
+def foundation(setup: HostSetup, redactor: SecretRedactor, clock: Clock) -> Foundation:
+    """Build what the parts of a program share."""
+    db = SessionDB(setup.paths.state_db, clock=clock)
+    tools = AgentTools(
         setup.paths,
         db,
         RequestQueue(clock),
@@ -91,6 +107,7 @@ def agent_tools(
         clock=clock,
         add_to_setting=list_extender(setup.paths, setup.environ, clock),
     )
+    return Foundation(db, EventBus(), Workers.named(), tools)
 
 
 def join_gateway(
@@ -101,16 +118,9 @@ def join_gateway(
     registry: AdapterRegistry | None,
 ) -> GatewayServices:
     """Build everything once; see :func:`.assembly.build_gateway`."""
-    db = SessionDB(setup.paths.state_db, clock=clock)
-    bus = EventBus()
-    workers = Workers.named()
-    tools = agent_tools(setup, db, redactor, clock)
-    builder = AgentBuilder(
-        setup.paths, db, redactor, setup.environ, offline=False, clock=clock, tools=tools
-    )
-    parts = hosted_parts(
-        setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
-    )
+    base = foundation(setup, redactor, clock)
+    db, bus, workers = base.db, base.bus, base.workers
+    parts = hosted_parts(setup, base, redactor=redactor, clock=clock, registry=registry)
     gateway = GatewayHost(setup, parts, None, bus, clock)
     return GatewayServices(
         paths=setup.paths,
@@ -121,8 +131,8 @@ def join_gateway(
         workers=workers,
         plugins=parts.plugins,
         background=parts.background,
-        tools=tools,
-        prompts=builder.prompts,
+        tools=base.tools,
+        prompts=parts.builder.prompts,
         upkeep=HistoryMaintenance(
             setup.paths, db, workers.bulk, clock, left_alone=while_hosting(gateway, only_then=True)
         ),
@@ -130,29 +140,29 @@ def join_gateway(
     )
 
 
-def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
+def hosted_parts(
     setup: HostSetup,
-    db: SessionDB,
-    bus: EventBus,
-    workers: Workers,
+    base: Foundation,
     *,
-    builder: AgentBuilder,
     redactor: SecretRedactor,
     clock: Clock,
     registry: AdapterRegistry | None,
+    offline: bool = False,
 ) -> HostedParts:
     """Build the dependencies shared by the messaging platforms' gateway and the desktop's chat.
 
     Args:
         setup: The home and the configuration of the host.
-        db: The conversations.
-        bus: The event bus.
-        workers: The worker threads.
-        builder: Builds agents.
+        base: What its parts share.
         redactor: The log redactor that the tokens are registered with.
         clock: The clock.
         registry: The platforms that can be served; None for those that the program ships.
+        offline: The models are scripted.
     """
+    db, bus, workers = base.db, base.bus, base.workers
+    builder = AgentBuilder(
+        setup.paths, db, redactor, setup.environ, offline=offline, clock=clock, tools=base.tools
+    )
     conversations = ConversationLocks(db, setup.paths.desktop_dir, setup.program)
     return HostedParts(
         paths=setup.paths,
