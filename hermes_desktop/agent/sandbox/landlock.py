@@ -14,7 +14,7 @@ from typing import Any
 
 from hermes_desktop.agent.sandbox import toolchains
 from hermes_desktop.agent.sandbox.grants import Grant
-from hermes_desktop.agent.sandbox.own_places import Homes
+from hermes_desktop.agent.sandbox.own_places import Homes, is_within
 from hermes_desktop.agent.sandbox.private_folders import PrivateFolders
 from hermes_desktop.agent.sandbox.seccomp import filter_bytes, partly_held
 
@@ -83,9 +83,10 @@ def landlock_order(
     handled = handled_files(known)
     everything = handled & ~(1 << _IOCTL_DEVICE)
     reading = _EXECUTE | _READ_FILE | _READ_FOLDER
+    hidden = [each for each in homes.never_granted() if each.exists()]
     rules: list[tuple[str, int]] = [
-        *_rules(_readable(grant, homes, own, extra), reading & handled),
-        *_rules(_writable(grant, homes, own), everything),
+        *_rules(_readable(grant, homes, own, extra, hidden), reading & handled),
+        *_rules(_writable(grant, own, hidden), everything),
         *_rules(map(Path, _DEVICES), (_READ_FILE | _WRITE_FILE | 1 << _TRUNCATE) & handled),
     ]
     online = grant.is_online
@@ -104,22 +105,24 @@ def landlock_order(
 
 
 def _readable(
-    grant: Grant, homes: Homes, own: PrivateFolders, extra: Iterable[Path]
+    grant: Grant,
+    homes: Homes,
+    own: PrivateFolders,
+    extra: Iterable[Path],
+    hidden: Sequence[Path],
 ) -> Iterator[Path]:
     secret = toolchains.system_secrets()
     for each in toolchains.system_folders():
         yield from _around(each, secret)
     yield from map(Path, _READABLE)
     yield from toolchains.toolchains(homes.user, grant.folder)
-    hidden = [each for each in homes.never_granted() if each.exists()]
     for granted in grant.read:
         yield from _around(granted.resolve(), hidden)
     yield own.git
     yield from extra
 
 
-def _writable(grant: Grant, homes: Homes, own: PrivateFolders) -> Iterator[Path]:
-    hidden = [each for each in homes.never_granted() if each.exists()]
+def _writable(grant: Grant, own: PrivateFolders, hidden: Sequence[Path]) -> Iterator[Path]:
     for each in (grant.folder, *grant.write):
         yield from _around(each.resolve(), hidden)
     yield own.caches
@@ -128,7 +131,7 @@ def _writable(grant: Grant, homes: Homes, own: PrivateFolders) -> Iterator[Path]
 
 def _around(folder: Path, hidden: Iterable[Path]) -> Iterator[Path]:
     """Return what covers a folder without some paths in it: rules only ever add rights."""
-    inside = [each for each in hidden if folder == each or folder in each.parents]
+    inside = [each for each in hidden if is_within(each, folder)]
     if not inside:
         yield folder
     elif folder not in inside:

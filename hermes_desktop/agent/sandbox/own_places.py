@@ -57,7 +57,7 @@ def is_too_wide(folder: Path, homes: Homes) -> bool:
     real = _resolved(folder)
     whole = {_resolved(homes.user / each) for each in _WHOLE} | {_resolved(homes.hermes)}
     whole |= {Path(each) for each in _SHARED}
-    return any(real == each or real in each.parents for each in whole)
+    return any(is_within(each, real) for each in whole)
 
 
 def why_refused(path: Path, homes: Homes) -> str:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from hermes_desktop.agent.sandbox.grants import Access, Grant, Hold, Level, SandboxStatus
 from hermes_desktop.agent.sandbox.launching import Launch, launch
-from hermes_desktop.agent.sandbox.own_places import Homes, is_grantable
+from hermes_desktop.agent.sandbox.own_places import Homes, is_grantable, is_within
 from hermes_desktop.agent.sandbox.probe import probe
 from hermes_desktop.agent.sandbox.session_grants import SessionGrants, widened
 
@@ -70,7 +70,7 @@ class Sandbox:
         leaves = ""
         granted = [each.resolve() for each in (grant.folder, *grant.write)]
         real = cwd.resolve()
-        if not any(real == each or each in real.parents for each in granted):
+        if not any(is_within(real, each) for each in granted):
             leaves = "works outside the folder of this conversation"
             kept = {each for each in (grant.folder,) if is_grantable(each, self.homes)}
             grant = replace(grant, folder=cwd, write=grant.write | kept)
