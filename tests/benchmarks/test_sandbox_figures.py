@@ -13,13 +13,12 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from hermes_desktop.agent.sandbox.grants import Grant, Level
-from hermes_desktop.agent.sandbox.launching import launch
 from hermes_desktop.agent.sandbox.own_places import Homes
 from hermes_desktop.agent.sandbox.probe import probe
-from hermes_desktop.core.processes.child_process import run_bounded
 from tests.sandbox.attacks import chosen
 from tests.sandbox.everyday import table, tried
 from tests.sandbox.known_at_b import KNOWN_AT_B
+from tests.sandbox.running import run_at
 from tests.sandbox.victim import Victim, name_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200)]
@@ -87,16 +86,7 @@ def test_what_a_sandbox_costs(benchmark: BenchmarkFixture, tmp_path: Path) -> No
     def command(level: Level) -> Callable[[], float]:
         def run() -> float:
             began = time.perf_counter()
-            environ = {"PATH": "/usr/bin:/bin"}
-            with launch(["true"], Grant(work), level, homes, environ=environ, cwd=work) as started:
-                ended = run_bounded(
-                    started.argv,
-                    environ=started.environ,
-                    cwd=work,
-                    timeout_s=60,
-                    most_bytes=1000,
-                    descriptors=started.descriptors,
-                )
+            ended, _ = run_at(level, ["true"], Grant(work), homes, timeout_s=60)
             assert ended.code == 0
             return (time.perf_counter() - began) * 1000
 
@@ -129,19 +119,10 @@ def test_what_a_run_of_tests_costs(
     )
     (work / "tests/test_a.py").write_text(code)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
-    environ = {"PATH": "/usr/bin:/bin", "HOME": str(user)}
 
     def run(at: Level) -> float:
         began = time.perf_counter()
-        with launch(command, grant, at, homes, environ=environ, cwd=work) as started:
-            ended = run_bounded(
-                started.argv,
-                environ=started.environ,
-                cwd=work,
-                timeout_s=600,
-                most_bytes=10_000,
-                descriptors=started.descriptors,
-            )
+        ended, _ = run_at(at, command, grant, homes, timeout_s=600)
         assert ended.code == 0, ended
         return time.perf_counter() - began
 

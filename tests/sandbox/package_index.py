@@ -25,9 +25,8 @@ from pathlib import Path
 import trustme
 
 from hermes_desktop.agent.sandbox.grants import Grant, Level
-from hermes_desktop.agent.sandbox.launching import launch
 from hermes_desktop.agent.sandbox.own_places import Homes
-from hermes_desktop.core.processes.child_process import run_bounded
+from tests.sandbox.running import run_at
 
 ADDRESS, HOST, PACKAGE = "9.9.9.9", "packages.example.com", "tiny-example"
 _SET_ADDRESS, _SET_FLAGS, _IS_UP = 0x8916, 0x8914, 0x1
@@ -96,20 +95,10 @@ def install(folder: Path, hosts: frozenset[str]) -> dict[str, object]:
     options = ["--isolated", "--no-deps", "--no-input", "--retries", "0", "--target", "lib"]
     options += ["--cert", str(folder / "ca.pem"), "--index-url", f"https://{HOST}/simple/"]
     command = [sys.executable, "-m", "pip", "install", *options, PACKAGE]
-    environ = {"PATH": "/usr/bin:/bin", "HOME": str(user)}
-    with launch(command, grant, Level.CLOSED, homes, environ=environ, cwd=work) as started:
-        ended = run_bounded(
-            started.argv,
-            environ=started.environ,
-            cwd=work,
-            timeout_s=120,
-            most_bytes=20_000,
-            descriptors=started.descriptors,
-        )
-        denied = sorted(started.denied())
+    ended, denied = run_at(Level.CLOSED, command, grant, homes, timeout_s=120)
     installed = (work / "lib" / "tiny_example.py").is_file()
     output = (ended.out + ended.err).decode("utf-8", "replace")
-    return {"code": ended.code, "output": output, "denied": denied, "installed": installed}
+    return {"code": ended.code, "output": output, "denied": sorted(denied), "installed": installed}
 
 
 def main(folder: Path) -> None:

@@ -139,15 +139,21 @@ class LaterClock:
         return self._now
 
 
+async def upgraded_below(stage: WindowStage, folder: Path) -> list[bool]:
+    """Install 9.1.0 below the running program; return a list that gets each wish to restart."""
+    asked: list[bool] = []
+    stage.window.restart_wanted.connect(lambda: asked.append(True))
+    upgrade(stage, folder, "9.1.0")
+    await stage.services.updates.look()
+    return asked
+
+
 @pytest.mark.asyncio
 async def test_an_upgrade_offers_a_restart_in_place_of_the_release(
     home, either, server, tmp_path
 ) -> None:
     async with stage_for(home, either, server) as stage:
-        asked: list[bool] = []
-        stage.window.restart_wanted.connect(lambda: asked.append(True))
-        upgrade(stage, tmp_path / "site", "9.1.0")
-        await stage.services.updates.look()
+        asked = await upgraded_below(stage, tmp_path / "site")
         strip = stage.window.updates
         await stage.until(strip.restart.isVisible)
         assert strip.title.text() == "Version 9.1.0 is installed, but 0.1.0 is still running."
@@ -165,10 +171,7 @@ async def test_unsaved_settings_are_asked_about_before_a_restart(
     home, theme, server, tmp_path
 ) -> None:
     async with stage_for(home, theme, server) as stage:
-        asked: list[bool] = []
-        stage.window.restart_wanted.connect(lambda: asked.append(True))
-        upgrade(stage, tmp_path / "site", "9.1.0")
-        await stage.services.updates.look()
+        asked = await upgraded_below(stage, tmp_path / "site")
         stage.window.show_settings()
         view = stage.window.settings.view
         await stage.until(lambda: view.ready)
